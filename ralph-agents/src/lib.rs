@@ -1,0 +1,1 @@
+//! Agent backends for Ralph: Claude Code, any command, a scripted one.

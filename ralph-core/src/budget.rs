@@ -1,0 +1,241 @@
+//! Money, usage and the limits of a run.
+
+use std::{fmt, iter::Sum, ops::Add, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// US dollars, exact to the millionth; never negative.
+///
+/// ```
+/// use ralph_core::Usd;
+/// let cost: Usd = "0.1".parse().unwrap();
+/// assert_eq!(cost + "0.2".parse().unwrap(), "0.3".parse().unwrap());
+/// assert_eq!(cost.to_string(), "$0.10");
+/// ```
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Usd(u64);
+
+impl Usd {
+    /// No money.
+    pub const ZERO: Self = Self(0);
+
+    /// So many millionths of a dollar.
+    pub fn from_micros(micros: u64) -> Self {
+        Self(micros)
+    }
+
+    /// The amount in millionths of a dollar.
+    pub fn micros(self) -> u64 {
+        self.0
+    }
+
+    /// What a program reports as a floating-point number; `None` for what is no amount (negative, not a number).
+    pub fn from_f64(dollars: f64) -> Option<Self> {
+        let micros = (dollars * 1e6).round();
+        // 2^63 is far above any bill and exact as f64, so the cast below cannot lose anything that matters.
+        (0.0..9.2e18).contains(&micros).then_some(Self(micros as u64))
+    }
+
+    /// What is left of it after `other`, at least nothing.
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usd {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Usd {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Usd {
+    /// With cents; below a cent with as many places as it takes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        if self.0 > 0 && self.0 < 10_000 {
+            let places = format!("{micros:06}");
+            return write!(f, "${dollars}.{}", places.trim_end_matches('0'));
+        }
+        let cents = (self.0 + 5_000) / 10_000;
+        write!(f, "${}.{:02}", cents / 100, cents % 100)
+    }
+}
+
+impl FromStr for Usd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.trim().trim_start_matches('$');
+        let refuse = || format!("`{text}` is not an amount of dollars such as 12.50");
+        let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+        let plain = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || part.len() > 6 || !plain(whole) || !plain(part) {
+            return Err(refuse());
+        }
+        let whole: u64 = whole.parse().map_err(|_| refuse())?;
+        let part: u64 = format!("{part:0<6}").parse().map_err(|_| refuse())?;
+        whole
+            .checked_mul(1_000_000)
+            .and_then(|micros| micros.checked_add(part))
+            .map(Self)
+            .ok_or_else(refuse)
+    }
+}
+
+/// What one session used. `None` is *unknown*, which is never the same as nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Usage {
+    /// What the agent says it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
+    /// The tokens, where the agent reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+}
+
+impl Usage {
+    /// Nothing known.
+    pub fn unknown() -> Self {
+        Self::default()
+    }
+
+    /// The same with a known cost.
+    #[must_use]
+    pub fn with_cost(mut self, cost: Usd) -> Self {
+        self.cost = Some(cost);
+        self
+    }
+
+    /// The same with known tokens.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Tokens) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+}
+
+/// Tokens by kind. The kinds do not overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    /// Read for the first time (without what came from or went to a cache).
+    pub input: u64,
+    /// Produced, reasoning included.
+    pub output: u64,
+    /// Read from a cache.
+    pub cache_read: u64,
+    /// Written to a cache.
+    pub cache_write: u64,
+}
+
+impl Tokens {
+    /// What a token budget counts: input, output and cache writes.
+    pub fn billed(&self) -> u64 {
+        self.input.saturating_add(self.output).saturating_add(self.cache_write)
+    }
+}
+
+/// The limits of a run. Iterations, time, sessions, outages and no-progress count per invocation; cost and tokens per
+/// run; blockers per invocation and phase, and per invocation and plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Budget {
+    /// Items begun.
+    pub iterations: u32,
+    /// Wall time, measured by a monotonic clock.
+    pub time: Duration,
+    /// Agent sessions begun.
+    pub sessions: u32,
+    /// Money. Needs an agent that reports its cost.
+    pub cost: Option<Usd>,
+    /// Tokens, see [`Tokens::billed`]. Needs an agent that reports them.
+    pub tokens: Option<u64>,
+    /// Blocked items of one phase that end the run.
+    pub blockers_per_phase: u32,
+    /// Blocked items in all that end the run.
+    pub blockers_per_plan: u32,
+    /// Iterations in a row without progress that end the run.
+    pub no_progress: u32,
+    /// Sessions in a row lost to the agent's own trouble (limits, overload, network) that end the run.
+    pub outages: u32,
+    /// How long to wait in all for an agent that is not available, without a finished session in between.
+    pub wait_at_most: Duration,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            iterations: 30,
+            time: Duration::from_secs(8 * 3600),
+            sessions: 100,
+            cost: None,
+            tokens: None,
+            blockers_per_phase: 3,
+            blockers_per_plan: 10,
+            no_progress: 2,
+            outages: 20,
+            wait_at_most: Duration::from_secs(6 * 3600),
+        }
+    }
+}
+
+/// What was used so far, or is set aside for sessions in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Spent {
+    /// Money; sessions of unknown cost are in it with what was reserved for them.
+    pub cost: Usd,
+    /// Tokens, the same way.
+    pub tokens: u64,
+    /// How many sessions ended without saying what they cost.
+    pub unknown_cost: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn dollars_read_and_print() {
+        for (text, micros, shown) in [
+            ("20", 20_000_000, "$20.00"),
+            ("$0.41", 410_000, "$0.41"),
+            ("0.004321", 4_321, "$0.004321"),
+            ("0", 0, "$0.00"),
+            ("1.999999", 1_999_999, "$2.00"),
+        ] {
+            let usd: Usd = text.parse().unwrap();
+            assert_eq!((usd.micros(), usd.to_string().as_str()), (micros, shown));
+        }
+        for bad in ["", "-1", "1.2345678", "1e3", "NaN", ".", "99999999999999999999"] {
+            assert!(bad.parse::<Usd>().is_err(), "{bad}");
+        }
+        for bad in [f64::NAN, -0.01, f64::INFINITY] {
+            assert_eq!(Usd::from_f64(bad), None);
+        }
+        assert_eq!(Usd::from_f64(0.1), Some(Usd(100_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn adding_never_wraps(a: u64, b: u64) {
+            prop_assert!((Usd(a) + Usd(b)).0 >= a.max(b));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What only a person can decide, and the seam to whoever asks them.
+
+use std::{
+    fmt::{self, Debug},
+    time::{Duration, SystemTime},
+};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cx::Cx,
+    error::{BoxError, Retry},
+    id::{DecisionId, ItemId, PhaseId, Revision, RunId},
+};
+
+/// What a decision is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum DecisionKind {
+    /// One of several ways.
+    Choice,
+    /// Something that concerns security.
+    Security,
+    /// A change of a database schema.
+    Database,
+    /// A new dependency.
+    Dependency,
+    /// A change of the public API.
+    PublicApi,
+    /// A change of protected paths.
+    Protected,
+    /// A change of what is to be done.
+    Scope,
+    /// An item that seems to be done already.
+    AlreadyDone,
+    /// A person must open a phase's gate.
+    ManualGate,
+    /// A phase's automatic gate is closed.
+    AutoGate,
+    /// A forced pause.
+    Checkpoint,
+}
+
+impl DecisionKind {
+    /// Its name, as it is written in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Choice => "choice",
+            Self::Security => "security",
+            Self::Database => "database",
+            Self::Dependency => "dependency",
+            Self::PublicApi => "public-api",
+            Self::Protected => "protected",
+            Self::Scope => "scope",
+            Self::AlreadyDone => "already-done",
+            Self::ManualGate => "manual-gate",
+            Self::AutoGate => "auto-gate",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}
+
+impl fmt::Display for DecisionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// What it is about.
+    pub kind: DecisionKind,
+    /// The question. May be an agent's own words: show it quoted.
+    pub text: String,
+    /// The ways to answer it, where they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Which of them is recommended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<String>,
+    /// Whether the words above are an agent's.
+    #[serde(default)]
+    pub from_agent: bool,
+}
+
+impl Question {
+    /// A question of Ralph's own, without options.
+    pub fn new(kind: DecisionKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            text: text.into(),
+            options: Vec::new(),
+            recommendation: None,
+            from_agent: false,
+        }
+    }
+}
+
+/// A question with where it comes from, on its way into the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The step that asks; the same on every replay. A sink knows by it what it has already.
+    pub key: String,
+    /// The run.
+    pub run: RunId,
+    /// The phase.
+    pub phase: PhaseId,
+    /// The item, where it concerns one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<ItemId>,
+    /// What is asked.
+    pub question: Question,
+    /// The work that it is about, kept aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
+    /// When it was asked.
+    pub asked: SystemTime,
+}
+
+impl Decision {
+    /// How urgent it is after waiting until `now`: security and database count 10, each full 8 hours of waiting 1.
+    pub fn priority(&self, now: SystemTime) -> u64 {
+        let waited =
+            now.duration_since(self.asked).unwrap_or(Duration::ZERO).as_secs() / (8 * 3600);
+        let weight = match self.question.kind {
+            DecisionKind::Security | DecisionKind::Database => 10,
+            DecisionKind::Choice
+            | DecisionKind::Dependency
+            | DecisionKind::PublicApi
+            | DecisionKind::Protected
+            | DecisionKind::Scope
+            | DecisionKind::AlreadyDone
+            | DecisionKind::ManualGate
+            | DecisionKind::AutoGate
+            | DecisionKind::Checkpoint => 0,
+        };
+        weight + waited
+    }
+}
+
+/// Why the queue could not be reached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionError {
+    /// It could not be read or written.
+    #[error("the decision could not be {operation}")]
+    Io {
+        /// `recorded` or `looked up`.
+        operation: &'static str,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}
+
+impl DecisionError {
+    /// Whether asking again makes sense.
+    pub fn retry(&self) -> Retry {
+        Retry::Soon
+    }
+}
+
+/// Takes in what only a person can decide.
+///
+/// # Contract
+/// - `submit` records the decision durably and names it; ids are never reused. It does not wait for an answer: the
+///   loop goes on with other items.
+/// - Nothing that an agent writes can be an answer (law L3).
+///
+/// # Cancellation
+/// Short calls; dropping the future leaves the decision recorded or not.
+///
+/// # Idempotence
+/// `submit` of a decision with a known [`Decision::key`] answers the id that it got before.
+///
+/// # Errors
+/// [`DecisionError::Io`] leaves the run open: the step is asked again when the run goes on.
+///
+/// # Implementing
+/// ```
+/// use std::sync::Mutex;
+/// use ralph_core::{Cx, Decision, DecisionError, DecisionId, DecisionSink, async_trait};
+///
+/// #[derive(Debug, Default)]
+/// struct Queue(Mutex<Vec<Decision>>);
+///
+/// #[async_trait]
+/// impl DecisionSink for Queue {
+///     async fn submit(&self, decision: &Decision, _cx: &Cx) -> Result<DecisionId, DecisionError> {
+///         let mut queue = self.0.lock().unwrap();
+///         let known = queue.iter().position(|asked| asked.key == decision.key);
+///         let index = known.unwrap_or_else(|| {
+///             queue.push(decision.clone());
+///             queue.len() - 1
+///         });
+///         Ok(DecisionId::new(format!("D-{:03}", index + 1)))
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait DecisionSink: Debug + Send + Sync + 'static {
+    /// Puts `decision` into the queue.
+    async fn submit(&self, decision: &Decision, cx: &Cx) -> Result<DecisionId, DecisionError>;
+}

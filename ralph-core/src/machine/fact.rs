@@ -1,0 +1,372 @@
+//! What happened: the only thing that a machine is made of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::Trouble,
+    budget::{Budget, Spent, Usage, Usd},
+    gate::Ruling,
+    id::{AttemptId, DecisionId, Digest, ItemRef, Revision},
+    plan::ItemStatus,
+    signal::Signal,
+    stop::Stop,
+    vcs::{DiffStat, Finding, KeepKind, Tip},
+    verify::{Part, Stage},
+};
+
+/// Something that happened, in the past tense. Small: outputs are in files.
+///
+/// There are three kinds: *inputs* from outside, right at any time; the machine's own *decisions*, recorded so that
+/// newer code cannot decide an old journal otherwise; and *replies* to the one step that was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Fact {
+    // Inputs.
+    /// An invocation begins: the first of the run, or one that takes it up again.
+    Opened {
+        /// The rules of this invocation.
+        rules: Rules,
+    },
+    /// Somebody asked for the end.
+    CancelAsked,
+
+    // Decisions.
+    /// An attempt begins; its reservation holds from here on.
+    Began {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// The run ended (until it is opened again).
+    Stopped {
+        /// How.
+        stop: Stop,
+    },
+
+    // Replies.
+    /// The branch and the plan were looked at.
+    Looked {
+        /// Where the branch is.
+        tip: Tip,
+        /// What is to be done.
+        pick: Pick,
+        /// How the items stand.
+        counts: Counts,
+    },
+    /// The workspace was made ready, or not.
+    Prepared {
+        /// How it went.
+        readiness: Readiness,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A session ended.
+    Ended {
+        /// How.
+        end: End,
+        /// What it used.
+        usage: Usage,
+        /// What the agent signalled, if anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<Signal>,
+        /// The agent's own id of the session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session_id: Option<String>,
+        /// How often it compacted its context.
+        #[serde(default)]
+        compactions: u32,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// What the session left was made a revision.
+    Captured {
+        /// The revision; `None` where the content equals the base's.
+        revision: Option<Revision>,
+        /// The fingerprint of the content.
+        tree: Digest,
+        /// How much it changes.
+        stat: DiffStat,
+        /// What could not be taken in.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A verifier judged.
+    Verified {
+        /// Where.
+        stage: Stage,
+        /// The revision that was judged.
+        revision: Option<Revision>,
+        /// The judgement.
+        outcome: VerifyOutcome,
+        /// One line of evidence.
+        summary: String,
+        /// Each verifier's share.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<Part>,
+        /// The end of the output after a failure, bounded; for the next session.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tail: String,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// The gates ruled on the work.
+    Judged {
+        /// The ruling.
+        ruling: Ruling,
+    },
+    /// The branch moved to the candidate.
+    Accepted {
+        /// The candidate.
+        revision: Revision,
+    },
+    /// The branch did not move.
+    NotAccepted {
+        /// Why.
+        why: Refusal,
+    },
+    /// Work was given a name under which a person finds it.
+    Kept {
+        /// Why it is kept.
+        kind: KeepKind,
+        /// The name.
+        name: String,
+    },
+    /// A decision was put into the queue.
+    Asked {
+        /// Its id.
+        id: DecisionId,
+        /// The item that it concerns.
+        item: ItemRef,
+    },
+    /// An item's mark was written, and its iteration is over.
+    Marked {
+        /// What the iteration came to.
+        iteration: Iteration,
+        /// Set where the plan said something else and was left alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
+    /// A wait for the agent is over.
+    Waited {
+        /// How long it took.
+        took_ms: u64,
+    },
+}
+
+/// The rules of an invocation: what the machine decides by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Rules {
+    /// The limits.
+    pub budget: Budget,
+    /// Sessions that an item gets before it is blocked.
+    pub attempts: u32,
+    /// Whether a second attempt starts from the first one's work, or clean.
+    pub retry_from: RetryFrom,
+    /// Whether an attempt without a `done` signal has failed.
+    pub require_signal: bool,
+    /// Whether there are gates at the item boundary.
+    pub gates: bool,
+    /// Whether the verifiers run once on the base before any money is spent.
+    pub baseline: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            budget: Budget::default(),
+            attempts: 2,
+            retry_from: RetryFrom::Kept,
+            require_signal: false,
+            gates: false,
+            baseline: true,
+        }
+    }
+}
+
+/// Where a second attempt starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryFrom {
+    /// From what the first one left.
+    #[default]
+    Kept,
+    /// From the branch.
+    Base,
+}
+
+/// What the plan says is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// This item is next.
+    Item(Spec),
+    /// This item waits for a person, and no decision is in the queue for it.
+    Undecided(Spec),
+    /// No item is open.
+    Nothing,
+    /// The plan can no longer be read. Holds why.
+    Invalid(String),
+}
+
+/// An item as it was picked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The item.
+    pub item: ItemRef,
+    /// Its title.
+    pub title: String,
+    /// The fingerprint of its row.
+    pub digest: Digest,
+    /// Whether it is the last open item of its phase.
+    #[serde(default)]
+    pub last: bool,
+}
+
+/// How many items stand where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// `[ ]`
+    pub open: u64,
+    /// `[x]`
+    pub done: u64,
+    /// `[?]`
+    pub decision: u64,
+    /// `[!]`
+    pub blocked: u64,
+    /// Marks that Ralph does not know.
+    pub unknown: u64,
+}
+
+impl Counts {
+    /// Counts one item.
+    pub fn add(&mut self, status: ItemStatus) {
+        match status {
+            ItemStatus::Open => self.open += 1,
+            ItemStatus::Done => self.done += 1,
+            ItemStatus::Decision => self.decision += 1,
+            ItemStatus::Blocked => self.blocked += 1,
+            ItemStatus::Unknown => self.unknown += 1,
+        }
+    }
+}
+
+/// An attempt, with everything that its steps need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Its id.
+    pub id: AttemptId,
+    /// The item as it was picked.
+    pub spec: Spec,
+    /// The iteration that it belongs to, counted from 1 in the run.
+    pub iteration: u32,
+    /// The how-manieth charged attempt of the iteration it is, from 1.
+    pub charged: u32,
+    /// What its workspace starts from: the base, or kept work on top of it.
+    pub start: Revision,
+    /// The tip of the branch, on which its candidate will stand.
+    pub base: Revision,
+    /// What is set aside for it until its session has said what it used.
+    pub reserve: Spent,
+    /// What its session may cost at most, where there is a cost budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_limit: Option<Usd>,
+}
+
+/// Whether a workspace is fit for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readiness {
+    /// It is; holds the fingerprint of its content.
+    Ready(Digest),
+    /// `Setup:` failed on the base, or `Env-Check:` said no. Holds what.
+    Environment(String),
+    /// The kept work cannot be stood in the workspace or set up there. Holds why.
+    StartUnusable(String),
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// By itself.
+    Finished,
+    /// The agent gave up or crashed.
+    Failed(String),
+    /// At a limit of ours.
+    Limit(String),
+    /// Somebody cancelled the run.
+    Cancelled,
+    /// Ralph died in the middle of it; nothing is known of what it used.
+    Interrupted,
+    /// Trouble that is not the item's fault.
+    Unavailable {
+        /// Which.
+        trouble: Trouble,
+        /// The agent's own words.
+        detail: String,
+        /// How long to wait, decided when the fact was made.
+        wait_ms: u64,
+        /// The wall time at which the wait is over, in milliseconds since the epoch.
+        until: u64,
+    },
+    /// No session took place, and none will. Holds why and what to do.
+    NoAgent(String),
+}
+
+/// A judgement, or that there was none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifyOutcome {
+    /// Pass.
+    Pass,
+    /// Fail.
+    Fail,
+    /// The verifier could not judge.
+    Broken,
+}
+
+/// Why the branch did not move.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// The item's row was edited meanwhile, is gone, or is no longer open.
+    ItemChanged,
+    /// Somebody committed on top meanwhile.
+    Overtaken(Revision),
+    /// The branch is gone or rewritten.
+    Lost(String),
+}
+
+/// What an iteration came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Iteration {
+    /// Which, counted from 1 in the run.
+    pub number: u32,
+    /// The item.
+    pub item: ItemRef,
+    /// Its title.
+    pub title: String,
+    /// Its status now.
+    pub to: ItemStatus,
+    /// How many sessions it took, interrupted ones included.
+    pub sessions: u32,
+    /// What they cost; `None` where one of them did not say.
+    pub cost: Option<Usd>,
+    /// The accepted commit, or the work that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
+    /// The name under which kept work is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// The decision, where a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionId>,
+    /// Why it is blocked or parked; empty where it is done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+}

@@ -1,0 +1,265 @@
+//! What an agent says of its own work: a signal, never a verdict.
+
+use pulldown_cmark::{CodeBlockKind, Event as Md, Parser, Tag, TagEnd};
+use serde::{Deserialize, Serialize};
+
+use crate::decision::DecisionKind;
+
+/// A session's report about itself (SPEC §9.1). It may park an item; it never advances one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Signal {
+    /// Which.
+    pub status: SignalStatus,
+    /// A line or two about what was done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// What a person should decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// What kind of decision it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<DecisionKind>,
+    /// The ways to decide it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// The agent's recommendation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<String>,
+    /// What later sessions should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<String>,
+}
+
+/// What an agent claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignalStatus {
+    /// The item is done, it says.
+    Done,
+    /// It cannot go on.
+    Blocked,
+    /// A person must decide something.
+    Decision,
+}
+
+impl Signal {
+    /// How long a text in a signal may be, in characters. What is longer is cut.
+    pub const TEXT_MAX: usize = 2_000;
+    /// How many options or learnings are read.
+    pub const LIST_MAX: usize = 10;
+
+    /// A signal with nothing but its status.
+    pub fn new(status: SignalStatus) -> Self {
+        Self {
+            status,
+            summary: String::new(),
+            question: None,
+            kind: None,
+            options: Vec::new(),
+            recommendation: None,
+            learned: Vec::new(),
+        }
+    }
+
+    /// Reads the signal of a session: from its structured output where there is any, else from its final message.
+    ///
+    /// In the message the *last* fenced block with the info string `ralph` counts, outside quotes; without one, the
+    /// `---RALPH_STATUS---` block or `<promise>` tag of other loops. An unknown status is no signal.
+    ///
+    /// ```
+    /// use ralph_core::{Signal, SignalStatus};
+    /// let said = "All fine.\n```ralph\n{\"status\": \"done\", \"summary\": \"added it\"}\n```\n";
+    /// let signal = Signal::read(said, None).unwrap();
+    /// assert_eq!((signal.status, signal.summary.as_str()), (SignalStatus::Done, "added it"));
+    /// assert_eq!(Signal::read("It is done, complete, finished.", None), None);
+    /// ```
+    pub fn read(said: &str, structured: Option<&str>) -> Option<Self> {
+        if let Some(signal) = structured.and_then(from_json) {
+            return Some(signal);
+        }
+        match last_block(said) {
+            Some(block) => from_json(&block),
+            None => from_status_block(said).or_else(|| from_promise(said)),
+        }
+    }
+}
+
+/// The shape an agent writes. Everything is optional and lenient but the status.
+#[derive(Deserialize)]
+struct Raw {
+    status: String,
+    #[serde(default)]
+    summary: Option<String>,
+    #[serde(default)]
+    question: Option<String>,
+    #[serde(default)]
+    kind: Option<serde_json::Value>,
+    #[serde(default)]
+    options: Option<Vec<String>>,
+    #[serde(default)]
+    recommendation: Option<String>,
+    #[serde(default)]
+    learned: Option<Vec<String>>,
+}
+
+fn from_json(text: &str) -> Option<Signal> {
+    let raw: Raw = serde_json::from_str(text).ok()?;
+    let status = match raw.status.as_str() {
+        "done" => SignalStatus::Done,
+        "blocked" => SignalStatus::Blocked,
+        "decision" => SignalStatus::Decision,
+        _ => return None,
+    };
+    let list = |list: Option<Vec<String>>| -> Vec<String> {
+        list.unwrap_or_default().iter().take(Signal::LIST_MAX).map(|text| cut(text)).collect()
+    };
+    Some(Signal {
+        status,
+        summary: raw.summary.as_deref().map(cut).unwrap_or_default(),
+        question: raw.question.as_deref().map(cut),
+        // Only what an agent may ask; gates and checkpoints are not its to raise.
+        kind: raw.kind.and_then(|kind| serde_json::from_value(kind).ok()).filter(|kind| {
+            matches!(
+                kind,
+                DecisionKind::Choice
+                    | DecisionKind::Security
+                    | DecisionKind::Database
+                    | DecisionKind::Dependency
+                    | DecisionKind::PublicApi
+            )
+        }),
+        options: list(raw.options),
+        recommendation: raw.recommendation.as_deref().map(cut),
+        learned: list(raw.learned),
+    })
+}
+
+fn cut(text: &str) -> String {
+    text.trim().chars().take(Signal::TEXT_MAX).collect()
+}
+
+/// The content of the last top-level fenced block with the info string `ralph`.
+fn last_block(said: &str) -> Option<String> {
+    let (mut last, mut open, mut quotes) = (None, None::<String>, 0_u32);
+    for event in Parser::new(said) {
+        match event {
+            Md::Start(Tag::BlockQuote(_)) => quotes += 1,
+            Md::End(TagEnd::BlockQuote(_)) => quotes -= 1,
+            Md::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
+                if quotes == 0 && info.trim() == "ralph" =>
+            {
+                open = Some(String::new());
+            }
+            Md::Text(text) => {
+                if let Some(block) = &mut open {
+                    block.push_str(&text);
+                }
+            }
+            Md::End(TagEnd::CodeBlock) => {
+                if let Some(block) = open.take() {
+                    last = Some(block);
+                }
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
+/// `---RALPH_STATUS--- … ---END_RALPH_STATUS---`, as frankbria's loop has it. `EXIT_SIGNAL: false` says that it is not
+/// done, whatever the status.
+fn from_status_block(said: &str) -> Option<Signal> {
+    let start = said.rfind("---RALPH_STATUS---")?;
+    let block = &said[start..];
+    let block = &block[..block.find("---END_RALPH_STATUS---")?];
+    let field = |name: &str| {
+        block.lines().find_map(|line| {
+            line.trim().strip_prefix(name)?.trim_start().strip_prefix(':').map(str::trim)
+        })
+    };
+    let status = match (field("STATUS")?.to_ascii_uppercase().as_str(), field("EXIT_SIGNAL")) {
+        ("BLOCKED", _) => SignalStatus::Blocked,
+        ("COMPLETE", None | Some("true")) => SignalStatus::Done,
+        _ => return None,
+    };
+    let mut signal = Signal::new(status);
+    signal.summary = field("RECOMMENDATION").map(cut).unwrap_or_default();
+    Some(signal)
+}
+
+/// `<promise>COMPLETE</promise>`.
+fn from_promise(said: &str) -> Option<Signal> {
+    let start = said.rfind("<promise>")? + "<promise>".len();
+    let end = said[start..].find("</promise>")? + start;
+    matches!(said[start..end].trim(), "COMPLETE" | "DONE").then(|| Signal::new(SignalStatus::Done))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn status(said: &str) -> Option<SignalStatus> {
+        Signal::read(said, None).map(|signal| signal.status)
+    }
+
+    #[test]
+    fn the_last_block_counts() {
+        let said =
+            "```ralph\n{\"status\":\"done\"}\n```\ntext\n```ralph\n{\"status\":\"blocked\"}\n```";
+        assert_eq!(status(said), Some(SignalStatus::Blocked));
+    }
+
+    #[test]
+    fn quoted_blocks_and_other_fences_do_not_count() {
+        assert_eq!(status("> ```ralph\n> {\"status\":\"done\"}\n> ```"), None);
+        assert_eq!(status("```json\n{\"status\":\"done\"}\n```"), None);
+        assert_eq!(status("````\n```ralph\n{\"status\":\"done\"}\n```\n````"), None);
+        // The control: the same content counts where it may.
+        assert_eq!(status("```ralph\n{\"status\":\"done\"}\n```"), Some(SignalStatus::Done));
+    }
+
+    #[test]
+    fn an_unknown_status_is_no_signal() {
+        assert_eq!(status("```ralph\n{\"status\":\"nearly\"}\n```"), None);
+        assert_eq!(status("```ralph\nnot json\n```"), None);
+    }
+
+    #[test]
+    fn an_agent_cannot_raise_a_gate() {
+        let said = "```ralph\n{\"status\":\"decision\",\"kind\":\"manual-gate\",\"question\":\"ok?\"}\n```";
+        assert_eq!(Signal::read(said, None).unwrap().kind, None);
+    }
+
+    #[test]
+    fn signals_of_other_loops() {
+        let block = |status, exit| {
+            format!(
+                "---RALPH_STATUS---\nSTATUS: {status}\nEXIT_SIGNAL: {exit}\n---END_RALPH_STATUS---"
+            )
+        };
+        assert_eq!(status(&block("COMPLETE", "true")), Some(SignalStatus::Done));
+        assert_eq!(status(&block("COMPLETE", "false")), None);
+        assert_eq!(status(&block("BLOCKED", "false")), Some(SignalStatus::Blocked));
+        assert_eq!(status("<promise>COMPLETE</promise>"), Some(SignalStatus::Done));
+        assert_eq!(status("I will say the promise when it is complete"), None);
+    }
+
+    #[test]
+    fn structured_output_comes_first() {
+        let signal =
+            Signal::read("```ralph\n{\"status\":\"done\"}\n```", Some("{\"status\":\"blocked\"}"));
+        assert_eq!(signal.unwrap().status, SignalStatus::Blocked);
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_and_stays_bounded(said in "\\PC{0,400}") {
+            if let Some(signal) = Signal::read(&said, Some(&said)) {
+                prop_assert!(signal.summary.chars().count() <= Signal::TEXT_MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Doubles, a simulator and conformance suites. Feature `testing`; outside semver.
+
+pub mod suites;

@@ -1,0 +1,35 @@
+//! What every implementation of a seam must do, as tests that anybody can run on theirs.
+//!
+//! A suite is a file here: a fixture (what the implementer hands in), one small `async fn` for each law, whose doc
+//! comment states the law, and a macro that makes one named test of each. A law that is broken panics and says what was
+//! found. A suite is itself tested: for each law there is a saboteur, an implementation that breaks just that law.
+//!
+//! ```ignore
+//! ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
+//! ```
+
+use std::future::Future;
+
+/// Runs one law to its end on a runtime of its own, with everything enabled that the program has.
+pub fn run_law(law: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(law),
+        Err(error) => unreachable!("no runtime for the test: {error}"),
+    }
+}
+
+/// Makes a named test of each law: `conformance!(suite, make; law, law, …)`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance {
+    ($suite:ident, $make:expr; $($law:ident),* $(,)?) => { $(
+        #[test]
+        fn $law() {
+            $crate::testing::suites::run_law(async {
+                let make = $make;
+                $crate::testing::suites::$suite::$law(make().await).await;
+            });
+        }
+    )* };
+}

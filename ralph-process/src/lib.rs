@@ -1,0 +1,1 @@
+//! Runs a command for Ralph: whole tree, deadline, bounded output.

@@ -1,0 +1,1 @@
+//! Version control for Ralph: git, worked from outside the agent's reach.

@@ -1,0 +1,1 @@
+//! Verifiers for Ralph: the command verifier.
