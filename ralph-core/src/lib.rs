@@ -7,6 +7,8 @@ mod budget;
 mod clock;
 mod cx;
 mod decision;
+#[cfg(feature = "engine")]
+pub mod engine;
 mod error;
 mod event;
 mod gate;
@@ -17,6 +19,7 @@ pub mod ledger;
 pub mod machine;
 mod memory;
 mod plan;
+mod prompt;
 mod signal;
 mod stop;
 #[cfg(feature = "testing")]
@@ -26,8 +29,6 @@ mod verify;
 
 pub use async_trait::async_trait;
 
-#[cfg(feature = "engine")]
-pub use crate::clock::SystemClock;
 pub use crate::{
     agent::{AgentBackend, AgentError, Brief, Capabilities, SessionEnd, SessionReport, Trouble},
     budget::{Budget, Spent, Tokens, Usage, Usd},
@@ -39,13 +40,19 @@ pub use crate::{
     gate::{Boundary, Gate, GateError, ItemBoundary, Ruling},
     id::{AttemptId, DecisionId, Digest, ItemId, ItemRef, PhaseId, Revision, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
-    memory::{MemoryJournal, MemoryPlan},
+    memory::{MemoryDecisions, MemoryJournal, MemoryPlan},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
+    prompt::{Prompt, PromptInput},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     vcs::{
-        Accepted, Caches, DiffStat, Finding, FindingKind, KeepKind, Placed, Seal, Site, Snapshot,
-        Tip, Tree, Vcs, VcsError,
+        Accepted, Caches, DiffStat, Finding, FindingKind, KeepKind, Placed, Seal, Site, Snapshot, Tip, Tree, Vcs,
+        VcsError,
     },
     verify::{Evidence, Part, Stage, Target, Verdict, Verifier, VerifyError},
+};
+#[cfg(feature = "engine")]
+pub use crate::{
+    clock::SystemClock,
+    engine::{Outcome, Ralph, RunError},
 };
