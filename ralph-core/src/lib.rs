@@ -2,6 +2,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod adapters;
 mod agent;
 mod budget;
 mod clock;
@@ -30,6 +31,7 @@ mod verify;
 pub use async_trait::async_trait;
 
 pub use crate::{
+    adapters::{agent_fn, verifier},
     agent::{AgentBackend, AgentError, Brief, Capabilities, SessionEnd, SessionReport, Trouble},
     budget::{Budget, Spent, Tokens, Usage, Usd},
     clock::{Clock, Sleep, from_millis, millis},

@@ -100,6 +100,12 @@ impl MemoryJournal {
         Self::default()
     }
 
+    /// The record of `run` with the number `seq`, if there is one.
+    pub fn record(&self, run: &RunId, seq: u64) -> Option<Record> {
+        let index = usize::try_from(seq.checked_sub(1)?).ok()?;
+        lock(&self.0).get(run)?.records.get(index).cloned()
+    }
+
     /// What is recorded of `run`.
     pub fn records(&self, run: &RunId) -> Vec<Record> {
         lock(&self.0).get(run).map(|held| held.records.clone()).unwrap_or_default()

@@ -43,7 +43,7 @@ pub struct Switches {
 ///
 /// ```
 /// # #[cfg(feature = "testing")] {
-/// use ralph_core::{MemoryPlan, Ralph, StopReason, testing::{MemoryVcs, ScriptedAgent, turn, verifier}};
+/// use ralph_core::{MemoryPlan, Ralph, StopReason, verifier, testing::{MemoryVcs, ScriptedAgent, turn}};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let plan = MemoryPlan::of(["add a greeting"]);

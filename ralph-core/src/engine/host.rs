@@ -111,19 +111,17 @@ impl Host {
         let mut tape = self.replay(opened)?;
         self.record(&mut tape, Fact::Opened { rules: self.rules.clone() }).await?;
         loop {
-            if self.asked_to_stop() && !tape.machine.cancelled() {
-                self.record(&mut tape, Fact::CancelAsked).await?;
-            }
+            self.note_cancel(&mut tape).await?;
             match tape.machine.step() {
                 Step::End(stop) => return Ok(self.outcome(&tape.machine, stop)),
                 Step::Record(fact) => self.record(&mut tape, *fact).await?,
                 Step::Do { key, redelivered, effect } => {
-                    match self.perform(&key, redelivered, &effect, tape.began).await {
+                    let done = self.perform(&key, redelivered, &effect, tape.began).await;
+                    // Before the reply, which may be a consequence of it.
+                    self.note_cancel(&mut tape).await?;
+                    match done {
                         Ok(fact) => self.record(&mut tape, fact).await?,
                         Err(_) if self.switches.now.is_cancelled() => {
-                            if !tape.machine.cancelled() {
-                                self.record(&mut tape, Fact::CancelAsked).await?;
-                            }
                             let stop = Stop::new(StopReason::Cancelled, "");
                             self.record(&mut tape, Fact::Stopped { stop }).await?;
                         }
@@ -134,8 +132,13 @@ impl Host {
         }
     }
 
-    fn asked_to_stop(&self) -> bool {
-        self.switches.stop.is_cancelled() || self.switches.now.is_cancelled()
+    /// Records, once, that somebody asked for the end.
+    async fn note_cancel(&self, tape: &mut Tape) -> Result<(), RunError> {
+        let asked = self.switches.stop.is_cancelled() || self.switches.now.is_cancelled();
+        if asked && !tape.machine.cancelled() && tape.machine.stopped().is_none() {
+            self.record(tape, Fact::CancelAsked).await?;
+        }
+        Ok(())
     }
 
     /// Folds what is recorded.

@@ -59,8 +59,9 @@ impl Machine {
                 }
                 Ending::Judge(signal.cloned())
             }
-            End::Cancelled => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
-            End::Interrupted => {
+            End::Cancelled if self.cancel => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
+            // Cancelled, but not by the run: somebody ended the agent from outside.
+            End::Cancelled | End::Interrupted => {
                 if let Some(current) = &mut self.current {
                     current.interrupted += 1;
                 }
@@ -200,11 +201,11 @@ impl Machine {
         match why {
             Refusal::ItemChanged => {
                 if let Some(current) = &mut self.current {
-                    current.start = Some((revision, work.attempt.base));
+                    current.start = Some((revision.clone(), work.attempt.base.clone()));
                     current.failed = 0;
                     current.failure = None;
                 }
-                Lane::Idle
+                Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
             }
             Refusal::Overtaken(_) => Lane::Parting(work, revision, Fate::Interrupted(Next::Again)),
             Refusal::Lost(found) => {
