@@ -55,7 +55,7 @@ fn helper(name: &str, vars: &[(&str, &str)]) -> String {
 #[test]
 fn marks_nest() {
     let text = helper("swept::print_marks", &[(MARK_VARIABLE, "outer")]);
-    assert!(text.contains("[outer:inner]"), "{text}");
+    assert!(text.contains("[outer:inner:group-"), "{text}");
 }
 
 #[tokio::test]
