@@ -5,7 +5,6 @@ use std::{
     ffi::{OsStr, OsString},
     fmt,
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -14,17 +13,12 @@ use std::{
 };
 
 use ralph_core::{Cx, VcsError};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::{Child, Command},
-};
+use ralph_process::{Command, End, Stdin, capture};
 
 /// No git call of ours takes longer; a repository that needs more has another problem.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 /// Enough for every list of paths that a sane repository has.
 const MOST_OUTPUT: usize = 256 << 20;
-/// What is kept of git's complaints.
-const MOST_ERRORS: usize = 64 << 10;
 
 /// Overrides that hold for every call in the engine's environment. Each switches off something that a repository's
 /// configuration may run, or something that makes git believe its notes more than the disk.
@@ -79,7 +73,8 @@ impl Git {
         const FILES: [&str; 3] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
         let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
             .filter(|(name, _)| {
-                !name.as_encoded_bytes().starts_with(b"GIT_") || FILES.iter().any(|file| name == file)
+                !name.as_encoded_bytes().starts_with(b"GIT_")
+                    || FILES.iter().any(|file| name == file)
             })
             .filter(|(name, _)| name != "LC_ALL" && name != "LANGUAGE")
             .collect();
@@ -187,7 +182,8 @@ pub(crate) struct Call<'a> {
 /// How a call ended.
 #[derive(Debug)]
 pub(crate) struct Output {
-    pub(crate) status: ExitStatus,
+    /// The exit code, where it ended by itself.
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
     /// There was more output than the call's limit, and it was not read.
@@ -252,106 +248,65 @@ impl Call<'_> {
     pub(crate) async fn ok(self, cx: &Cx) -> Result<Vec<u8>, VcsError> {
         let verb = self.verb;
         let output = self.run(cx).await?;
-        if output.status.success() { Ok(output.stdout) } else { Err(output.failed(verb)) }
+        if output.success() { Ok(output.stdout) } else { Err(output.failed(verb)) }
     }
 
     async fn run_until(self, cx: Option<&Cx>) -> Result<Output, VcsError> {
         let verb = self.verb;
-        let other = |source: std::io::Error| other(format!("git {verb}"), source);
+        let git = self.git;
         if cx.is_some_and(|cx| cx.cancel().is_cancelled()) {
             return Err(VcsError::Ended(verb));
         }
-        let mut command = Command::new(&self.git.program);
-        command.env_clear().envs(self.git.env.iter().map(|(name, value)| (name, value)));
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.arg(verb).args(&self.args).kill_on_drop(true);
-        command.current_dir(self.folder.as_deref().unwrap_or(Path::new("/")));
-        command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.git.spawns.fetch_add(1, Ordering::Relaxed);
+        let folder = self.folder.unwrap_or_else(|| "/".into());
+        let command = Command::new(&git.program, folder)
+            .envs(git.env.iter().cloned())
+            .envs(self.env)
+            .arg(verb)
+            .args(self.args)
+            .stdin(self.stdin.map_or(Stdin::Null, Stdin::Bytes));
+        git.spawns.fetch_add(1, Ordering::Relaxed);
         if self.scan {
-            self.git.scans.fetch_add(1, Ordering::Relaxed);
+            git.scans.fetch_add(1, Ordering::Relaxed);
         }
-        let mut child = Ending(command.spawn().map_err(other)?);
         let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
-        let work = tokio::time::timeout(limit, finish(&mut child.0, self.stdin, self.most));
-        let ended = match cx {
+        let work = capture(&command, limit, self.most);
+        let captured = match cx {
             Some(cx) => tokio::select! {
-                ended = work => ended,
+                captured = work => captured,
                 () = cx.cancel().cancelled() => return Err(VcsError::Ended(verb)),
             },
             None => work.await,
         };
-        match ended {
-            Ok(output) => output.map_err(other),
-            Err(_) => Err(VcsError::Ended(verb)),
-        }
-    }
-}
-
-async fn finish(child: &mut Child, stdin: Option<Vec<u8>>, most: usize) -> std::io::Result<Output> {
-    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let feed = async {
-        if let (Some(mut pipe), Some(bytes)) = (input, stdin) {
-            // Git may end without reading everything; its exit code tells the story then.
-            let _ = pipe.write_all(&bytes).await;
-            let _ = pipe.shutdown().await;
-        }
-    };
-    let (stdout, stderr, ()) =
-        tokio::join!(read(output, most, false), read(errors, MOST_ERRORS, true), feed);
-    let ((stdout, cut), (stderr, _)) = (stdout?, stderr?);
-    let status = child.wait().await?;
-    Ok(Output { status, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned(), cut })
-}
-
-/// Reads at most `most` bytes; what follows is thrown away (`drain`) or left, which ends the writer.
-async fn read(
-    pipe: Option<impl AsyncRead + Unpin>,
-    most: usize,
-    drain: bool,
-) -> std::io::Result<(Vec<u8>, bool)> {
-    let mut bytes = Vec::new();
-    let Some(mut pipe) = pipe else { return Ok((bytes, false)) };
-    (&mut pipe).take(u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut bytes).await?;
-    let mut rest = [0; 8192];
-    let mut cut = false;
-    while bytes.len() == most && pipe.read(&mut rest).await? > 0 {
-        cut = true;
-        if !drain {
-            break;
-        }
-    }
-    Ok((bytes, cut))
-}
-
-/// A child that is asked to end, and not just killed, when it is dropped early: a killed git leaves its locks behind.
-struct Ending(Child);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        let pid = self.0.id().and_then(|id| i32::try_from(id).ok());
-        let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return };
-        if matches!(self.0.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        // It has not been waited for, so the number is still its own.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        for _ in 0..50 {
-            if matches!(self.0.try_wait(), Ok(Some(_))) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let captured = captured.map_err(|error| other(format!("git {verb}"), error))?;
+        let code = match captured.end {
+            End::Exited(code) => Some(code),
+            End::TimedOut | End::Cancelled => return Err(VcsError::Ended(verb)),
+            _ => None,
+        };
+        Ok(Output {
+            code,
+            cut: captured.end == End::OutputLimit,
+            stdout: captured.stdout,
+            stderr: String::from_utf8_lossy(&captured.stderr).into_owned(),
+        })
     }
 }
 
 impl Output {
-    /// The error for an exit code that was not hoped for.
+    /// Whether git ended with 0.
+    pub(crate) fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// The error for an end that was not hoped for.
     pub(crate) fn failed(&self, verb: &str) -> VcsError {
-        let code = self.status.code().map_or_else(|| self.status.to_string(), |it| it.to_string());
-        let said = self.said();
-        other(format!("git {verb}"), std::io::Error::other(format!("it ended with {code}: {said}")))
+        let how = match self.code {
+            _ if self.cut => "it said more than anybody would read".to_owned(),
+            Some(code) => format!("it ended with {code}"),
+            None => "it was killed".to_owned(),
+        };
+        let why = format!("{how}: {}", self.said());
+        other(format!("git {verb}"), std::io::Error::other(why))
     }
 
     /// Git's complaint, for people, bounded.

@@ -66,11 +66,6 @@ impl Index {
         self.entries.get(at).is_some_and(|entry| self.path(entry).starts_with(&folder))
     }
 
-    /// The paths of all submodules.
-    pub(crate) fn gitlinks(&self) -> impl Iterator<Item = &[u8]> {
-        self.of_mode(GITLINK)
-    }
-
     /// The paths of all symbolic links.
     pub(crate) fn symlinks(&self) -> impl Iterator<Item = &[u8]> {
         self.of_mode(SYMLINK)
@@ -125,7 +120,9 @@ mod tests {
 
     #[test]
     fn damage_is_an_error_and_not_a_panic() {
-        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xff", b"DIRC\0\0\0\x04\0\0\0\0"] {
+        for bytes in
+            [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xff", b"DIRC\0\0\0\x04\0\0\0\0"]
+        {
             assert!(Index::parse(bytes.to_vec(), 20).is_err());
         }
         assert!(!Index::parse(b"DIRC\0\0\0\x02\0\0\0\0".to_vec(), 20).unwrap().has(b"a"));

@@ -112,7 +112,13 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// Looks for what git does not tell of: pipes, repositories around tracked files, unreadable folders, files inside a
     /// submodule.
-    fn odd(&mut self, folder: BorrowedFd<'_>, path: &[u8], ignored: &BTreeSet<&[u8]>, depth: usize) {
+    fn odd(
+        &mut self,
+        folder: BorrowedFd<'_>,
+        path: &[u8],
+        ignored: &BTreeSet<&[u8]>,
+        depth: usize,
+    ) {
         let (Ok(entries), true) = (list(folder), depth < DEEPEST) else {
             let kind = if depth < DEEPEST { FindingKind::Unreadable } else { FindingKind::TooMuch };
             self.out.findings.add(kind, path);
@@ -132,7 +138,12 @@ impl Judge<'_> {
                     self.out.findings.add(FindingKind::RefusedName, &path);
                 }
                 FileType::Directory => {
-                    match rustix::fs::openat(folder, &entry.name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+                    match rustix::fs::openat(
+                        folder,
+                        &entry.name,
+                        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                        Mode::empty(),
+                    ) {
                         Ok(inner) if self.index.is_gitlink(&path) => {
                             // It was left empty.
                             if list(inner.as_fd()).map_or(true, |inside| !inside.is_empty()) {
@@ -287,7 +298,17 @@ mod tests {
 
     #[test]
     fn names_that_git_refuses_somewhere() {
-        for bad in [".git", ".GIT", ".git ", ".git.", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u{200c}it", ".git\\x"] {
+        for bad in [
+            ".git",
+            ".GIT",
+            ".git ",
+            ".git.",
+            "git~1",
+            "GIT~1",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+            ".git\\x",
+        ] {
             assert!(is_refused(bad.as_bytes()), "{bad}");
         }
         for good in [".gitignore", ".github", "git", "a.git", ".git2", "git~2", "", "..."] {
@@ -299,7 +320,11 @@ mod tests {
     fn the_ledger_is_a_folder_and_not_a_prefix() {
         let ledger = Ledger::new("a/ralph-loop", false);
         assert!(ledger.holds(b"a/ralph-loop") && ledger.holds(b"a/ralph-loop/x"));
-        assert!(!ledger.holds(b"a/ralph-loops") && !ledger.holds(b"a") && !ledger.holds(b"A/Ralph-loop"));
+        assert!(
+            !ledger.holds(b"a/ralph-loops")
+                && !ledger.holds(b"a")
+                && !ledger.holds(b"A/Ralph-loop")
+        );
         assert!(Ledger::new("x", true).holds(b"X/y"));
         assert!(!Ledger::new("", true).holds(b"X"));
     }

@@ -34,7 +34,11 @@ impl KeepList {
             };
             let glob = GlobBuilder::new(&text).literal_separator(true).build();
             let glob = glob.map_err(|error| refuse(error.to_string()))?;
-            if folder { folders.add(glob) } else { anything.add(glob) };
+            if folder {
+                folders.add(glob)
+            } else {
+                anything.add(glob)
+            };
         }
         let build = |set: GlobSetBuilder| {
             set.build().map_err(|error| VcsError::Refused(format!("the keep list: {error}")))
@@ -57,15 +61,26 @@ mod tests {
     fn patterns_read_as_in_an_ignore_file() {
         let list = ["target/", "/web/out/", "a/b/", "*.cache"].map(str::to_owned);
         let keep = KeepList::new(&list).unwrap();
-        for (path, folder) in [("target", true), ("x/target", true), ("web/out", true), ("a/b", true), ("y/z.cache", false)] {
+        for (path, folder) in [
+            ("target", true),
+            ("x/target", true),
+            ("web/out", true),
+            ("a/b", true),
+            ("y/z.cache", false),
+        ] {
             assert!(keep.matches(path.as_bytes(), folder), "{path}");
         }
-        for (path, folder) in [("target", false), ("x/web/out", true), ("x/a/b", true), ("targets", true)] {
+        for (path, folder) in
+            [("target", false), ("x/web/out", true), ("x/a/b", true), ("targets", true)]
+        {
             assert!(!keep.matches(path.as_bytes(), folder), "{path}");
         }
         for bad in ["", "/", "*/", "**/", "[/"] {
             assert!(KeepList::new(&[bad.to_owned()]).is_err(), "{bad}");
         }
-        assert!(KeepList::new(&crate::DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect::<Vec<_>>()).is_ok());
+        assert!(
+            KeepList::new(&crate::DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+                .is_ok()
+        );
     }
 }

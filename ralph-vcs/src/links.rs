@@ -88,7 +88,14 @@ mod tests {
 
     #[test]
     fn text_alone_tells_most() {
-        for (path, to) in [("a", "/etc"), ("a", ".."), ("d/a", "../../x"), ("a", "b/../../c"), ("a", ".git/config"), ("d/a", "../.GIT")] {
+        for (path, to) in [
+            ("a", "/etc"),
+            ("a", ".."),
+            ("d/a", "../../x"),
+            ("a", "b/../../c"),
+            ("a", ".git/config"),
+            ("d/a", "../.GIT"),
+        ] {
             assert!(leaves_by_text(path.as_bytes(), to.as_bytes()), "{path} -> {to}");
         }
         for (path, to) in [("a", "b"), ("d/a", "../b"), ("d/a", ".."), ("d/e/a", "../../x/..")] {

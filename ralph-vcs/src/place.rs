@@ -71,7 +71,7 @@ impl GitVcs {
     ) -> Result<(), VcsError> {
         let call = self.git.call("read-tree").args(["--reset", "-u", revision.as_str()]);
         let output = call.site(&guard.root, &guard.index).scan().run(cx).await?;
-        if output.status.success() {
+        if output.success() {
             return Ok(());
         }
         // Half of it may be written: the next placing trusts nothing.
@@ -101,18 +101,12 @@ impl GitVcs {
             clear(guard, &own)?;
             self.read_tree(guard, revision, cx).await?;
         }
-        let list = kept.join(&0);
-        let key = Digest::of(&[index.ignore_rules().as_str().as_bytes(), &list].concat());
+        let rules = index.ignore_rules();
+        let key = Digest::of(&[rules.as_str().as_bytes(), &kept.join(&0)].concat());
         let ignored = match &guard.ignored {
             Some((known, ignored)) if *known == key => ignored.clone(),
             _ => {
-                let call = self.git.call("check-ignore").args(["-z", "--stdin"]).stdin(list);
-                let output = call.site(&guard.root, &guard.index).run(cx).await?;
-                if !matches!(output.status.code(), Some(0 | 1)) {
-                    return Err(output.failed("check-ignore"));
-                }
-                let ignored: Vec<_> =
-                    output.stdout.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+                let ignored = self.which_are_ignored(guard, &kept, cx).await?;
                 guard.ignored = Some((key, ignored.clone()));
                 ignored
             }
@@ -121,6 +115,31 @@ impl GitVcs {
             kept.into_iter().partition(|path| ignored.contains(path));
         clear(guard, &go)?;
         Ok(stay.len())
+    }
+
+    async fn which_are_ignored(
+        &self,
+        guard: &Guard,
+        paths: &[Vec<u8>],
+        cx: &Cx,
+    ) -> Result<Vec<Vec<u8>>, VcsError> {
+        // This command knows no literal paths; after `./` nothing is magic.
+        let list: Vec<u8> =
+            paths.iter().flat_map(|path| [&b"./"[..], path, b"\0"].concat()).collect();
+        let output = self
+            .git
+            .call("check-ignore")
+            .args(["-z", "--stdin"])
+            .env("GIT_LITERAL_PATHSPECS", "0")
+            .site(&guard.root, &guard.index)
+            .stdin(list)
+            .run(cx)
+            .await?;
+        if !matches!(output.code, Some(0 | 1)) {
+            return Err(output.failed("check-ignore"));
+        }
+        let paths = output.stdout.split(|byte| *byte == 0);
+        Ok(paths.map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec()).collect())
     }
 
     async fn agent_git(&self, cx: &Cx) -> Result<Arc<AgentGit>, VcsError> {
@@ -156,7 +175,7 @@ fn unplaceable(output: &Output) -> VcsError {
         "Cannot allocate",
     ];
     let said = output.said();
-    if output.status.code().is_none() || MACHINE.iter().any(|why| said.contains(why)) {
+    if output.code.is_none() || MACHINE.iter().any(|why| said.contains(why)) {
         output.failed("read-tree")
     } else {
         VcsError::Unplaceable(said)

@@ -81,7 +81,8 @@ impl Settings {
             passed.push((key.to_owned(), OsString::from_vec(value.to_vec())));
         }
         passed.push(("lfs.url".to_owned(), NO_LFS_SERVER.into()));
-        for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")] {
+        for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")]
+        {
             let file = if self.0.contains_key(key) {
                 // Git itself expands `~` and its kind.
                 let call = git.call("config").args(["-z", "--type=path", "--get", key]);

@@ -206,11 +206,9 @@ pub(crate) fn owned_by(sites: &Path, repository: &Path) -> Result<bool, VcsError
             }
             Err(_) => Err(refuse("its owner's record is damaged")),
         },
-        Err(_) => match fs::read_dir(sites) {
-            Ok(mut entries) if entries.next().is_some() => {
-                Err(refuse("it holds something that is not Ralph's"))
-            }
-            Ok(_) => Ok(false),
+        Err(_) => match fs::read_dir(sites).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Ok(false),
+            Ok(false) => Err(refuse("it holds something that is not Ralph's")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(refuse(&error.to_string())),
         },
