@@ -1,1 +1,35 @@
 //! Version control for Ralph: git, worked from outside the agent's reach.
+//!
+//! [`GitVcs`] stands revisions in *sites*: plain folders outside every checkout, two for each lane. An agent may do
+//! there what it likes, to its `.git` as well, for git itself is always told the operator's repository, the folder and a
+//! private index by name, and nothing that an agent wrote is ever read as a setting. What it left becomes one commit;
+//! the run's branch moves to it in one durable transaction, and only by [`Vcs::accept`](ralph_core::Vcs::accept).
+
+mod accept;
+mod agent_git;
+mod attributes;
+mod branch;
+mod discover;
+mod git;
+mod git_vcs;
+mod index;
+mod judge;
+mod keep;
+mod keep_list;
+mod links;
+mod options;
+mod place;
+mod preflight;
+mod settings;
+mod site;
+mod snapshot;
+mod status;
+mod sweep;
+mod tree;
+mod walk;
+
+pub use crate::{
+    git_vcs::GitVcs,
+    options::{DEFAULT_KEEP, GitOptions},
+    preflight::{BranchState, Preflight},
+};

@@ -10,6 +10,8 @@
 
 use std::future::Future;
 
+pub mod vcs;
+
 /// Runs one law to its end on a runtime of its own, with everything enabled that the program has.
 pub fn run_law(law: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
