@@ -1,0 +1,3 @@
+//! The backends as their users see them.
+
+mod transcripts;
