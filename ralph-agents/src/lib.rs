@@ -1,5 +1,6 @@
 //! Agent backends for Ralph: Claude Code, any command, a scripted one.
 
+pub mod backoff;
 pub mod claude;
 
 mod exit;
