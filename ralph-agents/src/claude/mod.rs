@@ -1,5 +1,7 @@
 //! Claude Code, run headless.
 //!
+//! [`ClaudeCode`] is the backend; [`Transcript`] reads what it prints, live or recorded.
+//!
 //! # How an ending is read
 //!
 //! Claude Code prints one JSON object a line and a `result` at the end of each turn. Exit code 0 and
@@ -44,8 +46,10 @@
 #[cfg(doc)]
 use ralph_core::{AgentError, SessionEnd, Trouble};
 
+mod backend;
 mod outcome;
 mod stream;
 
+pub use backend::{ClaudeCode, Permissions};
 pub use outcome::Outcome;
 pub use stream::Transcript;

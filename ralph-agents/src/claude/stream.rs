@@ -62,8 +62,8 @@ pub(crate) struct Facts {
 }
 
 impl Transcript {
-    /// How long a line may be, in bytes. The longest seen is below one MiB; a longer one is skipped.
-    pub const LINE_MAX: usize = 4 << 20;
+    /// How long a line may be, in bytes. The longest seen is half a MiB; a longer one is skipped.
+    pub const LINE_MAX: usize = 2 << 20;
 
     /// An empty one.
     pub fn new() -> Self {
