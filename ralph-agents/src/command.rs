@@ -10,6 +10,7 @@ use ralph_process::StopSignal;
 
 use crate::{
     exit::Exit,
+    json::end_of,
     session::{How, ProcessOptions, Start, failure},
 };
 
@@ -119,11 +120,7 @@ impl Tail {
         self.0.push('\n');
         // Cut seldom, so that each byte is moved at most once.
         if self.0.len() > 2 * SessionReport::SAID_MAX {
-            let mut from = self.0.len() - SessionReport::SAID_MAX;
-            while !self.0.is_char_boundary(from) {
-                from += 1;
-            }
-            self.0.drain(..from);
+            self.0 = end_of(std::mem::take(&mut self.0), SessionReport::SAID_MAX);
         }
     }
 }

@@ -48,21 +48,66 @@ impl<'a> Object<'a> {
     }
 }
 
+/// The last `max` bytes of `text`, or a little less, so that no character is cut.
+pub(crate) fn end_of(mut text: String, max: usize) -> String {
+    let mut from = text.len().saturating_sub(max);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    if from > 0 {
+        text.drain(..from);
+        text.shrink_to_fit();
+    }
+    text
+}
+
 /// `text` on one line, cut to at most `max` characters.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if line.chars().count() + word.chars().count() >= max {
-            let room = max.saturating_sub(line.chars().count() + 2);
-            line.push(' ');
-            line.extend(word.chars().take(room));
-            line.push('…');
-            break;
-        }
         if !line.is_empty() {
             line.push(' ');
         }
         line.push_str(word);
+        // Enough, whatever the width of its characters.
+        if line.len() > 4 * max {
+            break;
+        }
     }
-    line.trim_start().to_owned()
+    if line.chars().count() > max {
+        line = line.chars().take(max.saturating_sub(1)).collect();
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_as_expected_is_unknown() {
+        let object = Object::read(r#"{"a": 1, "b": null, "c": {"d": "x"}, "a": 2}"#).unwrap();
+        assert_eq!(object.get::<u8>("a"), Some(2));
+        assert_eq!(object.text("a"), None);
+        assert_eq!(object.raw("b"), None);
+        assert_eq!(object.object("c").unwrap().text("d").as_deref(), Some("x"));
+        assert!(object.objects("c").is_empty());
+        assert!(Object::read("[1]").is_none() && Object::read("{").is_none());
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_no_longer_than_it_may_be() {
+        assert_eq!(one_line(" a\n\tb  c ", 10), "a b c");
+        assert_eq!(one_line("ääää öööö", 8), "ääää öö…");
+        assert_eq!(one_line(&"x".repeat(100), 5).chars().count(), 5);
+        assert_eq!(one_line("", 5), "");
+    }
+
+    #[test]
+    fn the_end_is_cut_between_characters() {
+        assert_eq!(end_of("aäb".into(), 2), "b");
+        assert_eq!(end_of("aäb".into(), 3), "äb");
+        assert_eq!(end_of("ab".into(), 9), "ab");
+    }
 }

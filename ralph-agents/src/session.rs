@@ -1,7 +1,7 @@
 //! One session as a process: what all agents that are programs have in common.
 
 use std::{
-    env, fs,
+    env, fmt, fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -19,7 +19,7 @@ use crate::{exit::Exit, json::one_line};
 /// let options = ProcessOptions { env: vec!["MY_AGENT_KEY".into()], ..ProcessOptions::default() };
 /// assert_eq!(options.idle.unwrap().as_secs(), 20 * 60);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProcessOptions {
     /// Variables of our environment that it may see beyond the basics and its own keys. A `*` at the end stands for
     /// any rest.
@@ -47,6 +47,20 @@ impl Default for ProcessOptions {
             output_bytes: 1 << 30,
             grace: Duration::from_secs(5),
         }
+    }
+}
+
+/// Values of variables are left out: they may be secret.
+impl fmt::Debug for ProcessOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProcessOptions")
+            .field("env", &self.env)
+            .field("set", &self.set.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("first_output", &self.first_output)
+            .field("idle", &self.idle)
+            .field("output_bytes", &self.output_bytes)
+            .field("grace", &self.grace)
+            .finish()
     }
 }
 
@@ -200,7 +214,8 @@ fn locate(program: &Path, workspace: &Path) -> Result<PathBuf, AgentError> {
         })
     })?;
     let found = std::path::absolute(found).map_err(|error| AgentError::Other(error.into()))?;
-    if found.starts_with(workspace) {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if real(&found).starts_with(real(workspace)) {
         return Err(not_found("what is in the workspace is not run as the agent".into()));
     }
     Ok(found)
@@ -259,6 +274,13 @@ mod tests {
         assert!(error.to_string().contains("workspace"), "{error}");
         // The control.
         assert_eq!(locate(&program, Path::new("/elsewhere")).unwrap(), program);
+    }
+
+    #[test]
+    fn no_value_of_a_variable_is_printed() {
+        let set = vec![("KEY".to_owned(), "sk-secret".to_owned())];
+        let shown = format!("{:?}", ProcessOptions { set, ..ProcessOptions::default() });
+        assert!(shown.contains("KEY") && !shown.contains("secret"), "{shown}");
     }
 
     #[test]

@@ -157,6 +157,80 @@ fn a_line_beyond_all_measure_loses_nothing_but_itself() {
     assert_eq!(outcome.usage.cost.unwrap().micros(), 15_568);
 }
 
+/// A result with these fields, and an exit code; what comes of it starts with these words.
+#[test]
+fn fields_that_contradict_each_other() {
+    let good = r#""subtype":"success","is_error":false,"terminal_reason":"completed""#;
+    let status =
+        |status: u16| format!(r#""subtype":"success","is_error":true,"api_error_status":{status}"#);
+    for (fields, code, words) in [
+        (good, 0, "Finished"),
+        (good, 3, "Failed(\"exit code 3 after"),
+        // Exit 0 and "success" with an error in it.
+        (&status(529), 0, "unavailable, provider overloaded"),
+        (&status(429), 0, "unavailable, rate limit"),
+        (&status(401), 0, "error: the agent is not logged in"),
+        (&status(402), 0, "error: the agent cannot be used"),
+        (&status(422), 0, "Failed("),
+        (&status(408), 0, "unavailable, provider overloaded"),
+        // Nobody says what it was.
+        (r#""subtype":"success","is_error":true"#, 0, "unavailable, provider overloaded"),
+        (
+            r#""subtype":"news","terminal_reason":"api_error""#,
+            1,
+            "unavailable, provider overloaded",
+        ),
+        (r#""is_error":false"#, 0, "Failed(\"ended with `nothing said`"),
+        (r#""subtype":"success","is_error":"no""#, 0, "unavailable, provider overloaded"),
+        (r#""subtype":"news","is_error":false"#, 1, "Failed(\"ended with `news`"),
+        (r#""subtype":"news","api_error_status":529"#, 1, "unavailable, provider overloaded"),
+        (r#""subtype":"success","is_error":false,"terminal_reason":"news""#, 0, "Failed("),
+        (r#""subtype":"success","is_error":false,"stop_reason":"refusal""#, 0, "Failed("),
+        (r#""subtype":"error_during_execution","is_error":true"#, 1, "Failed("),
+    ] {
+        let line = format!("{{{fields},\"type\":\"result\"}}\n");
+        let found = end(&outcome(line.as_bytes(), "", Exit::Code(code)));
+        assert!(found.starts_with(words), "{fields}, exit code {code}: {found}");
+    }
+}
+
+#[test]
+fn the_last_result_counts() {
+    let result = |name: &str| {
+        let stdout = String::from_utf8(case(name).0).unwrap();
+        stdout.lines().last().unwrap().to_owned() + "\n"
+    };
+    let (good, bad) = (result("success"), result("error-529"));
+    let two = |one: &str, other: &str, code| {
+        end(&outcome(format!("{one}{other}").as_bytes(), "", Exit::Code(code)))
+    };
+    assert_eq!(two(&bad, &good, 0), "Finished");
+    assert!(two(&good, &bad, 1).starts_with("unavailable"));
+}
+
+#[test]
+fn a_usage_window_is_shut_only_while_nothing_goes() {
+    let limit = lines_of("oauth-mid-usage-limit", "rejected");
+    let paid = limit.replace("\"isUsingOverage\":false", "\"isUsingOverage\":true");
+    assert_ne!(limit, paid);
+    let (events, ..) = case("error-429");
+    let with = |before: &str, after: &str| {
+        let events = String::from_utf8_lossy(&events);
+        end(&outcome(format!("{before}{after}{events}").as_bytes(), "", Exit::Code(1)))
+    };
+    let answer = "{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n";
+    assert!(with(&limit, "").starts_with("unavailable, usage window used up until 1796100000"));
+    assert!(with(&limit, answer).starts_with("unavailable, rate limit"));
+    assert!(with(&paid, "").starts_with("unavailable, rate limit"));
+}
+
+/// The rate limit events of a case with this word in them.
+fn lines_of(name: &str, word: &str) -> String {
+    let stdout = String::from_utf8(case(name).0).unwrap();
+    let wanted = |line: &&str| line.contains("\"rate_limit_event\"") && line.contains(word);
+    stdout.split_inclusive('\n').filter(wanted).collect()
+}
+
 /// A transcript with `text` as what the model wrote, what a tool returned, and what a subagent said.
 fn echo(text: &str, subagent_error: bool) -> Vec<u8> {
     let text = serde_json::to_string(text).unwrap();

@@ -23,6 +23,7 @@
 //! - Everything but `steps` can be left out. `stdin` is `read` (to its end, before the first step) or `ignore`.
 //! - File effects happen below the current folder. `stdout_file` and `wait_for` are looked for in `FAKE_AGENT_DIR`, an
 //!   absolute path as it is.
+//! - `sh` finds the folder of the session's record in `FAKE_AGENT_CALL`; a line that fails is exit status 99.
 //! - `spawn` starts a shell line that outlives the step, its output going nowhere; `apart` is `no` (default), `group`
 //!   or `session`.
 //! - `exit` is a status, or the name of a signal to die of. `ignore` lists signals that change nothing.
@@ -191,7 +192,7 @@ async fn session() -> Fallible<u8> {
     match exit {
         Exit::Status(status) => Ok(*status),
         Exit::Signal(name) => {
-            shell(&format!("kill -{name} {}", std::process::id())).status()?;
+            shell(&format!("kill -{name} {}", std::process::id()), &call).status()?;
             future::pending().await
         }
     }
@@ -260,7 +261,7 @@ async fn play(steps: &[Step], dir: &Path, call: &Path) -> Fallible {
                 fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
             }
             Step::Sh(line) => {
-                let status = shell(line).status()?;
+                let status = shell(line, call).status()?;
                 if !status.success() {
                     return Err(format!("`{line}`: {status}").into());
                 }
@@ -308,7 +309,7 @@ fn flood(bytes: u64, line: u64) -> Fallible {
 
 fn spawn(line: &str, apart: &Apart, call: &Path) -> Fallible {
     let mut command = match apart {
-        Apart::No | Apart::Group => shell(line),
+        Apart::No | Apart::Group => shell(line, call),
         Apart::Session => {
             let mut command = Command::new("setsid");
             command.args(["sh", "-c", line]);
@@ -323,9 +324,10 @@ fn spawn(line: &str, apart: &Apart, call: &Path) -> Fallible {
     Ok(writeln!(children, "{}", child.id())?)
 }
 
-fn shell(line: &str) -> Command {
+/// A shell line, which finds the record of its session in `FAKE_AGENT_CALL`.
+fn shell(line: &str, call: &Path) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", line]);
+    command.args(["-c", line]).env("FAKE_AGENT_CALL", call);
     command
 }
 

@@ -26,6 +26,7 @@ const KEYS: &[&str] = &[
     "CLAUDE_CODE_CLIENT_CERT",
     "CLAUDE_CODE_CLIENT_KEY",
     "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
     "CLAUDE_CODE_MAX_RETRIES",
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -37,13 +38,12 @@ const KEYS: &[&str] = &[
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CONFIG_DIR",
     "DISABLE_TELEMETRY",
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "HTTPS_PROXY",
     "HTTP_PROXY",
     "IS_SANDBOX",
     "NO_PROXY",
-    "https_proxy",
     "http_proxy",
+    "https_proxy",
     "no_proxy",
 ];
 const AMAZON: &[&str] = &["AWS_*"];

@@ -22,7 +22,7 @@
 //! | `api_retry` with 401 or 403 since the model last answered | [`AgentError::Auth`] |
 //! | `subtype` `error_max_turns`, `error_max_budget_usd` | [`SessionEnd::Limit`]: the limit was set by the caller |
 //! | `terminal_reason` `prompt_too_long`, `image_error` | [`SessionEnd::Failed`]: the item's own doing |
-//! | `terminal_reason` `aborted_tools`, `aborted_streaming` (SIGINT) | [`Trouble::NoResult`], unless Ralph itself asked: then [`SessionEnd::Cancelled`] or [`SessionEnd::Limit`] |
+//! | `terminal_reason` `aborted_tools`, `aborted_streaming` (SIGINT) | a retry as the last word before it: as for these below; else [`Trouble::NoResult`] |
 //! | `subtype` `error_during_execution`, `num_turns` 0 (a session to resume that is not there) | [`AgentError::Refused`] |
 //! | `subtype` `error_during_execution` | [`SessionEnd::Failed`] |
 //! | `error` `authentication_failed`, or status 401, 403 | [`AgentError::Auth`] |
@@ -30,9 +30,14 @@
 //! | `api_error` `usage_limit_reached`; a rate limit while the last `rate_limit_event` is `rejected` | [`Trouble::UsageWindow`] until its `resetsAt` (seconds since the epoch) |
 //! | `error` `rate_limit`, or status 429 | [`Trouble::RateLimit`] |
 //! | `api_error` `connection_failed`; `error` `server_error` or `unknown` without a status (time-outs) | [`Trouble::Network`] |
-//! | status 500 and above (529 is overload), `error` `server_error`, `overloaded` | [`Trouble::Overload`] |
+//! | status 500 and above (529 is overload), 408, 409, 425; `error` `server_error`, `overloaded` | [`Trouble::Overload`] |
 //! | `max_output_tokens`, `invalid_request`, any other status from 400 | [`SessionEnd::Failed`] |
-//! | an API failure without any of these | [`Trouble::Overload`]: more likely the provider's fault than the item's |
+//! | `subtype` other than `success`, without any of these | [`SessionEnd::Failed`] |
+//! | `subtype` `success` or `terminal_reason` `api_error`, without any of these | [`Trouble::Overload`]: more likely the provider's fault than the item's |
+//!
+//! Where Ralph itself ended the session, the outcome is [`SessionEnd::Cancelled`] or [`SessionEnd::Limit`] instead, save
+//! for a refused login, which is what it was ended for, and for a limit that was reached while Claude Code was waiting
+//! for its provider: that stays the provider's trouble.
 //!
 //! `error`, `api_error` and the status come from the result and from the last event with `is_api_error_message` before
 //! it. A rate limit states no time of its own in the stream, so only a usage window has one.

@@ -7,7 +7,7 @@ use ralph_core::{AgentError, SessionEnd, SessionReport, Trouble, Usage, Usd};
 use crate::{
     claude::stream::Facts,
     exit::Exit,
-    json::{Object, one_line},
+    json::{Object, end_of, one_line},
 };
 
 /// How much of the agent's own words for a failure is kept, in characters.
@@ -106,7 +106,7 @@ impl Ending {
             reason: event.text("terminal_reason"),
             stop: event.text("stop_reason"),
             turns: event.get("num_turns"),
-            text: event.text("result"),
+            text: event.text("result").map(|text| end_of(text, SessionReport::SAID_MAX)),
             errors: event.get("errors").unwrap_or_default(),
             structured: event.raw("structured_output").map(str::to_owned),
             api: ApiError {
@@ -170,6 +170,10 @@ impl Class {
     fn is_login(&self) -> bool {
         matches!(self, Self::Login)
     }
+
+    fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown)
+    }
 }
 
 impl ApiError {
@@ -195,7 +199,10 @@ impl ApiError {
             (_, _, Some("usage_limit_reached")) => Class::Trouble(Trouble::UsageWindow),
             (Some("rate_limit"), ..) | (_, Some(429), _) => Class::Trouble(Trouble::RateLimit),
             (_, _, Some("connection_failed")) => Class::Trouble(Trouble::Network),
-            (Some("overloaded"), ..) | (_, Some(500..), _) => Class::Trouble(Trouble::Overload),
+            // Time-outs and conflicts are the server's as well.
+            (Some("overloaded"), ..) | (_, Some(408 | 409 | 425 | 500..), _) => {
+                Class::Trouble(Trouble::Overload)
+            }
             (_, _, Some("max_output_tokens"))
             | (Some("max_output_tokens" | "invalid_request"), ..)
             | (_, Some(400..500), _) => Class::Request,
@@ -212,9 +219,10 @@ impl ApiError {
 pub(crate) struct Window(Option<SystemTime>);
 
 impl Window {
-    /// Reads a `rate_limit_info`; `None` while the window is open.
+    /// Reads a `rate_limit_info`; `None` while the window is open, or what goes beyond it is paid for.
     pub(crate) fn used_up(info: &Object<'_>) -> Option<Self> {
-        (info.text("status")? == "rejected").then(|| {
+        let paid = info.get("isUsingOverage") == Some(true);
+        (info.text("status")? == "rejected" && !paid).then(|| {
             let seconds = info.get("resetsAt").map(Duration::from_secs);
             Self(seconds.and_then(|after| SystemTime::UNIX_EPOCH.checked_add(after)))
         })
@@ -250,14 +258,21 @@ fn broken(result: &Ending, facts: &Facts) -> Result<SessionEnd, AgentError> {
             Ok(SessionEnd::Limit(detail))
         }
         (_, Some("prompt_too_long" | "image_error")) => Ok(SessionEnd::Failed(detail)),
-        _ if result.aborted() => {
-            Ok(unavailable(Trouble::NoResult, "interrupted from outside".into(), None))
-        }
+        _ if result.aborted() => match &facts.retrying {
+            Some(error) => failure(error, facts, error.to_string()),
+            None => Ok(unavailable(Trouble::NoResult, "interrupted from outside".into(), None)),
+        },
         // Refused before the first turn, such as an unknown session to resume.
         (Some("error_during_execution"), None) if result.turns == Some(0) => {
             Err(refused(detail, "check the settings of the agent"))
         }
         (Some("error_during_execution"), _) => Ok(SessionEnd::Failed(detail)),
+        // The shape of a failure of the API.
+        (Some("success"), _) | (_, Some("api_error")) => failure(&result.api, facts, detail),
+        (subtype, _) if result.api.class().is_unknown() => {
+            let subtype = one_line(subtype.unwrap_or("nothing said"), DETAIL_MAX);
+            Ok(SessionEnd::Failed(format!("ended with `{subtype}`: {detail}")))
+        }
         _ => failure(&result.api, facts, detail),
     }
 }

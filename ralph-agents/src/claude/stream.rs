@@ -1,11 +1,11 @@
 //! Reads what `claude -p --output-format stream-json` prints.
 
-use ralph_core::{Tokens, Usage, Usd};
+use ralph_core::{SessionReport, Tokens, Usage, Usd};
 
 use crate::{
     claude::outcome::{ApiError, Ending, Outcome, Window},
     exit::Exit,
-    json::Object,
+    json::{Object, end_of},
     lines::Lines,
 };
 
@@ -189,11 +189,12 @@ impl Facts {
             return;
         }
         // The model answers, so whatever the trouble was, it is over.
-        (self.retrying, self.failed, self.login_refused) = (None, None, None);
+        (self.retrying, self.failed) = (None, None);
+        (self.login_refused, self.window) = (None, None);
         for block in &blocks {
             if let Some(text) = text(block) {
                 text.lines().for_each(&mut *live);
-                self.text = text;
+                self.text = end_of(text, SessionReport::SAID_MAX);
             } else if let Some(name) = block.text("name") {
                 live(&format!("[{name}]"));
             }
