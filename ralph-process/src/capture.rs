@@ -14,6 +14,7 @@ use crate::{
     group::{Group, own_end},
     limits::{End, StopSignal},
     stdin::Feed,
+    sweep::new_mark,
 };
 
 /// How much of the end of stderr is kept.
@@ -63,7 +64,7 @@ pub async fn capture(
         command,
         std::process::Stdio::piped(),
         std::process::Stdio::piped(),
-        command.mark.clone(),
+        command.mark.is_some().then(new_mark),
     )?;
     let stdin = group.child.stdin.take();
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());

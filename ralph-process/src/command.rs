@@ -108,12 +108,13 @@ impl Command {
         self
     }
 
-    /// The same under a mark: a name, unique to this run, that all its descendants carry in their environment, so that
-    /// they are found wherever they went, also by [`sweep`](crate::sweep) after a crash of ours if the caller has
-    /// recorded the mark.
+    /// The same under a mark: a name that all its descendants carry in their environment, so that
+    /// [`sweep`](crate::sweep) finds them wherever they went, even after a crash of ours. The caller records it before;
+    /// the id of a run of Ralph is a good one. It need not be unique: what one group left behind is found by another
+    /// mark, which is made up for it.
     ///
-    /// Without one, [`run`](crate::run) makes one up and [`capture`](crate::capture) does without. Characters other
-    /// than letters, digits, `.`, `_`, `/` and `-` count as `-`.
+    /// [`run`](crate::run) always looks for what left the group, [`capture`](crate::capture) only where there is a
+    /// mark. Characters other than letters, digits, `.`, `_`, `/` and `-` count as `-`.
     #[must_use]
     pub fn mark(mut self, mark: impl Into<String>) -> Self {
         self.mark = Some(mark.into());

@@ -2,8 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Why a process could not be run. It was not started, except where [`SpawnError::Wait`] says otherwise; nothing of
-/// it is alive.
+/// Why a process could not be run or watched. Nothing of it is alive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {

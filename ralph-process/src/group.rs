@@ -36,6 +36,7 @@ pub(crate) struct Group {
     pub(crate) child: Child,
     pid: Pid,
     program: PathBuf,
+    /// Unique to this group, where it is to be swept.
     mark: Option<String>,
     /// Swept or not wanted any more.
     done: bool,
@@ -44,7 +45,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts `command`, under its mark if `mark` is none.
+    /// Starts `command`, under its own mark and under `mark`, by which what leaves the group will be found.
     pub(crate) fn spawn(
         command: &Command,
         stdout: impl Into<Stdio>,
@@ -66,7 +67,7 @@ impl Group {
             .stderr(stderr)
             // Not a session of its own: that would need code between fork and exec.
             .process_group(0);
-        match sweep::nested(mark.as_deref()) {
+        match sweep::nested(&[command.mark.as_deref(), mark.as_deref()]) {
             Some(value) => std_command.env(sweep::MARK_VARIABLE, value),
             None => std_command.env_remove(sweep::MARK_VARIABLE),
         };
@@ -137,8 +138,11 @@ impl Group {
     }
 
     fn signal(&self, signal: Signal) {
-        // It fails only where nothing is left to get the signal.
-        let _ = kill_process_group(self.pid, signal);
+        // Once the leader is reaped, by whomever, the id may be somebody else's.
+        if self.has_exited().is_ok() {
+            // It fails only where nothing is left to get the signal.
+            let _ = kill_process_group(self.pid, signal);
+        }
     }
 
     /// Kills what is left of the group and reaps the leader, which must have ended or be about to.

@@ -11,7 +11,8 @@
 //!   small trusted helpers, into memory up to a limit ([`capture`]).
 //!
 //! Both need a tokio runtime with its I/O and time drivers enabled. Unix only; on platforms without `/proc` what
-//! leaves the group cannot be found, and [`Finished::swept`] says so.
+//! leaves the group cannot be found, and [`Finished::swept`] says so. A process that ignores SIGCHLD (also by
+//! inheritance) cannot wait for children: everything here fails with [`SpawnError::Wait`] then.
 //!
 //! ```
 //! use ralph_process::{Command, End, Limits, Output, run};

@@ -31,7 +31,8 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// From the start to the first byte of output, on stdout or stderr. Default: no limit.
     pub first_output: Option<Duration>,
-    /// Between bytes of output, from the first byte on. Default: no limit.
+    /// Between bytes of output, on stdout or stderr; and from the start to the first where that has no limit of its
+    /// own. Default: no limit.
     pub idle: Option<Duration>,
     /// How many bytes may be printed to each file. A process that prints more is ended, and the file is cut to this
     /// length. Default: 1 GiB.
@@ -101,14 +102,15 @@ impl End {
 pub struct Finished {
     /// How it ended.
     pub end: End,
-    /// From start to the leader's exit.
+    /// From the start until all of it was gone.
     pub took: Duration,
     /// Whether output was cut off at [`Limits::output_bytes`].
     pub cut: bool,
     /// How many processes were still alive after the leader's exit and were killed, as far as they could be counted
     /// (0 on platforms without `/proc`, although the group was killed).
     pub left_behind: u32,
-    /// Whether it is known that nothing is left: what left the group was looked for too, and all that was found is
-    /// dead. `false` on platforms without `/proc`.
+    /// Whether what left the group was looked for as well, and all that was found is dead: by its mark, and where this
+    /// program is a [subreaper](crate::become_subreaper) also by descent, which finds one that cleared its environment
+    /// too. `false` on platforms without `/proc`, where only the group is known to be gone.
     pub swept: bool,
 }

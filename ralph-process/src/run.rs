@@ -3,8 +3,7 @@
 use std::{
     future::Future,
     pin::pin,
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -15,6 +14,7 @@ use crate::{
     lines::Follower,
     output::{OpenOutput, Output},
     stdin::Feed,
+    sweep::new_mark,
 };
 
 /// How often the files are looked at: soon after something was printed, less often in silence.
@@ -25,12 +25,13 @@ const CHUNKS: usize = 16;
 
 /// Runs `command` to its end, with its output in the files of `output`, and hands each line of stdout to `on_line`.
 ///
-/// The end is the leader's exit. Whatever it left behind is then killed: its process group, and what carries its
-/// [mark](Command::mark). Where a limit is reached or `cancel` is ready, the group is asked to end, and killed after
+/// The end is the leader's exit. Whatever it left behind is then killed: its process group, and what left
+/// the group, which is found by a mark in its environment. Where a limit is reached or `cancel` is ready, the group is asked to end, and killed after
 /// [`Limits::grace`].
 ///
 /// Lines come without their end, with what is not UTF-8 replaced, and cut at [`Limits::line_bytes`]. Memory stays
-/// bounded whatever is printed. `on_line` is called from this future and must not block.
+/// bounded whatever is printed. `on_line` is called from this future and must not block. The future is `Send` where
+/// `cancel` and `on_line` are.
 ///
 /// # Cancellation
 /// `cancel` ends the run in order, with [`End::Cancelled`]. Dropping the future kills everything at once, which blocks
@@ -63,12 +64,11 @@ pub async fn run(
 
     let files = output.open()?;
     let follower = Follower::new(output.stdout(), files.stdout.start, limits.line_bytes)?;
-    let mark = command.mark.clone().unwrap_or_else(new_mark);
     let failed =
         |path: &std::path::Path, source| SpawnError::Output { path: path.to_owned(), source };
     let stdout = files.stdout.file.try_clone().map_err(|e| failed(output.stdout(), e))?;
     let stderr = files.stderr_file().try_clone().map_err(|e| failed(output.stderr(), e))?;
-    let mut group = Group::spawn(command, stdout, stderr, Some(mark))?;
+    let mut group = Group::spawn(command, stdout, stderr, Some(new_mark()))?;
     let input: &[u8] = match &command.stdin {
         Stdin::Null => &[],
         Stdin::Bytes(bytes) => bytes,
@@ -242,12 +242,4 @@ async fn wait(pause: Duration) {
     } else {
         tokio::time::sleep(pause).await;
     }
-}
-
-/// A mark that no other run has, on this machine at this time.
-fn new_mark() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("run-{}-{}-{count}", std::process::id(), now.as_nanos())
 }

@@ -11,8 +11,9 @@ use std::{
     process::{Child, ExitStatus},
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use rustix::process::Pid;
@@ -31,7 +32,7 @@ pub struct Swept {
     pub clean: bool,
 }
 
-/// The leaders that this program has started and not yet reaped, with their marks.
+/// The leaders that this program has started and not yet reaped, with the marks of their groups.
 ///
 /// Held while one is started, reaped or looked for, so that nobody takes a child that is just being started for an
 /// adopted orphan.
@@ -50,7 +51,7 @@ pub(crate) fn register(
 ) -> io::Result<Child> {
     let mut leaders = leaders();
     let child = spawn()?;
-    leaders.insert(child.id().cast_signed(), mark.map(clean_mark));
+    leaders.insert(child.id().cast_signed(), mark.map(str::to_owned));
     Ok(child)
 }
 
@@ -64,13 +65,20 @@ pub(crate) fn unregister(
     reap()
 }
 
-/// The value of the variable for a child under `mark`, inside the marks that we run under ourselves.
-pub(crate) fn nested(mark: Option<&str>) -> Option<String> {
+/// The value of the variable for a child under `marks`, inside the marks that we run under ourselves.
+pub(crate) fn nested(marks: &[Option<&str>]) -> Option<String> {
     let outer = std::env::var(MARK_VARIABLE).ok().filter(|outer| !outer.is_empty());
-    match (outer, mark.map(clean_mark)) {
-        (Some(outer), Some(mark)) => Some(format!("{outer}:{mark}")),
-        (outer, mark) => outer.or(mark),
-    }
+    let marks = marks.iter().flatten().map(|mark| clean_mark(mark));
+    let all: Vec<String> = outer.into_iter().chain(marks).collect();
+    (!all.is_empty()).then(|| all.join(":"))
+}
+
+/// A mark that no other process group has, on this machine at this time.
+pub(crate) fn new_mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("group-{}-{}-{count}", std::process::id(), now.as_nanos())
 }
 
 /// A mark without the characters that separate marks or cannot stand in a variable.
@@ -99,7 +107,8 @@ pub fn become_subreaper() -> bool {
 
 /// Kills every process that carries `mark`, and its descendants, until none is left; this process is spared.
 ///
-/// For the time after a crash, with the mark that was recorded before it. Blocks the thread: a millisecond or a few
+/// For the time after a crash, with the mark that was recorded before it (see [`Command::mark`](crate::Command::mark)).
+/// Blocks the thread: a millisecond or a few
 /// where there is nothing to kill, two seconds at most.
 pub fn sweep(mark: &str) -> Swept {
     system::sweep(&clean_mark(mark))
