@@ -119,6 +119,8 @@ impl Start<'_> {
             .envs(options.set.iter().cloned())
             .envs(self.set.iter().copied())
             .envs(brief.env())
+            // What a crash of ours leaves behind is found by the id of the run.
+            .mark(brief.run.to_string())
             .stdin(ralph_process::Stdin::Bytes(brief.prompt.clone().into_bytes()));
         let limits = Limits {
             time: [brief.time_limit, cx.time_limit()].into_iter().flatten().min(),

@@ -122,7 +122,14 @@ async fn it_sees_only_the_variables_that_it_may() {
         fake.call(call)["env"].as_array().unwrap().iter().any(|seen| seen == name)
     };
     assert!(!sees(1, SECRET) && sees(2, SECRET));
-    for name in ["PATH", "RALPH_RUN_ID", "RALPH_ITEM_ID", "RALPH_ATTEMPT", "GIT_TERMINAL_PROMPT"] {
+    for name in [
+        "PATH",
+        "RALPH_RUN_ID",
+        "RALPH_ITEM_ID",
+        "RALPH_ATTEMPT",
+        "GIT_TERMINAL_PROMPT",
+        ralph_process::MARK_VARIABLE,
+    ] {
         assert!(sees(1, name), "{name}");
     }
     assert!(!sees(1, "PWD") && !sees(1, "OLDPWD"), "where ralph was started is nobody's business");
