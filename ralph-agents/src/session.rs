@@ -150,11 +150,13 @@ impl Start<'_> {
         let how = match finished.end {
             End::Exited(code) => How::Exit(Exit::Code(code)),
             End::Signalled(signal) => How::Exit(Exit::Signal(signal)),
-            End::TimedOut => How::Limit(format!("time limit{}", after(limits.time))),
-            End::Idle => How::Limit(format!("silent{}", after(limits.idle))),
+            End::TimedOut => {
+                How::Limit(format!("time limit of {:?}", limits.time.unwrap_or_default()))
+            }
+            End::Idle => How::Limit(format!("silent for {:?}", limits.idle.unwrap_or_default())),
             End::NoFirstOutput => {
-                let limit = limits.first_output.or(limits.idle);
-                How::Limit(format!("no output{} since its start", after(limit)))
+                let limit = limits.first_output.unwrap_or_default();
+                How::Limit(format!("no output for {limit:?} since its start"))
             }
             End::OutputLimit => {
                 How::Limit(format!("output limit of {} bytes", limits.output_bytes))
@@ -163,10 +165,6 @@ impl Start<'_> {
         };
         Ok(Ended { how, stderr })
     }
-}
-
-fn after(limit: Option<Duration>) -> String {
-    limit.map(|limit| format!(" for {limit:?}")).unwrap_or_default()
 }
 
 /// The files of a session. Without a log to keep they are gone with this value.

@@ -6,4 +6,5 @@ mod command;
 mod conformance;
 mod fake;
 mod fake_agent;
+mod real;
 mod transcripts;
