@@ -8,6 +8,8 @@
 //! ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
 //! ```
 
+pub mod agent;
+
 use std::future::Future;
 
 pub mod vcs;
