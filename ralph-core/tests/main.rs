@@ -1,0 +1,7 @@
+//! Tests of `ralph-core` from the outside, in one program.
+
+#[cfg(test)]
+#[cfg(feature = "ledger")]
+mod ledger {
+    mod prd_cases;
+}
