@@ -1,0 +1,147 @@
+//! Markdown PRDs: checkbox lists that people write.
+//!
+//! The reader follows CommonMark by the byte offsets of a Markdown parser, so that a box in a code block, a comment or
+//! a quote is never an item. The writer changes one byte.
+//!
+//! - `scan` walks the Markdown once: boxes, headings, stretches that are not read.
+//! - `marks`, `id`, `keys` and `body` read the parts of an item.
+//! - `sections` says which boxes count; `outside` reads what stands around the items; `read` puts it all together.
+//! - `mark` writes a mark into the file.
+
+mod body;
+mod id;
+mod keys;
+mod lines;
+mod mark;
+mod marks;
+mod notes;
+mod outside;
+mod read;
+mod scan;
+mod sections;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use async_trait::async_trait;
+
+pub use self::{
+    notes::{Note, NoteKind},
+    read::Prd,
+};
+use crate::{
+    cx::Cx,
+    id::{ItemRef, PhaseId},
+    plan::{ItemStatus, Marked, Plan, PlanError, PlanSource},
+};
+
+/// The largest PRD that is read. The largest one seen in public has a hundredth of it.
+const SIZE_MAX: u64 = 16 << 20;
+
+/// A Markdown PRD in a file, as a plan of one phase.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use ralph_core::{Cx, ItemRef, ItemStatus, PlanSource, ledger::MarkdownPrd};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("PRD-P1.md");
+/// std::fs::write(&path, "Verify: cargo test\n\n- [ ] R01: Greet\r\n- [ ] R02: Part\n")?;
+/// let prd = MarkdownPrd::open(&path);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let plan = prd.load(&Cx::new()).await?;
+/// assert_eq!(plan.phases[0].id.as_str(), "P1");
+///
+/// prd.mark(&ItemRef::new("P1", "R01"), ItemStatus::Open, ItemStatus::Done, &Cx::new()).await?;
+/// let text = std::fs::read_to_string(&path)?;
+/// assert_eq!(text, "Verify: cargo test\n\n- [x] R01: Greet\r\n- [ ] R02: Part\n");
+/// # Ok(()) })
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct MarkdownPrd {
+    path: PathBuf,
+    phase: PhaseId,
+}
+
+impl MarkdownPrd {
+    /// The PRD in the file `path`; its phase is named after the file: `PRD-P1.md` is `P1`. Nothing is read yet.
+    pub fn open(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let phase = phase_of(&path);
+        Self { path, phase }
+    }
+
+    /// The same with another phase id, which a Master Plan gives.
+    #[must_use]
+    pub fn with_phase(mut self, phase: impl Into<PhaseId>) -> Self {
+        self.phase = phase.into();
+        self
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The phase that the file is.
+    pub fn phase(&self) -> &PhaseId {
+        &self.phase
+    }
+
+    /// Reads the file with everything that `ralph check` tells about it.
+    pub fn read(&self) -> Result<Prd, PlanError> {
+        let bytes = read_bounded(&self.path)?;
+        Prd::parse(&bytes, &self.path.display().to_string(), self.phase.clone())
+            .map_err(PlanError::Invalid)
+    }
+}
+
+#[async_trait]
+impl PlanSource for MarkdownPrd {
+    async fn load(&self, _cx: &Cx) -> Result<Plan, PlanError> {
+        Ok(Plan::new([self.read()?.phase]))
+    }
+
+    async fn mark(
+        &self,
+        item: &ItemRef,
+        from: ItemStatus,
+        to: ItemStatus,
+        _cx: &Cx,
+    ) -> Result<Marked, PlanError> {
+        if item.phase != self.phase {
+            return Ok(Marked::Refused(None));
+        }
+        mark::mark(&self.path, &item.item, from, to)
+    }
+}
+
+/// `PRD-P1.md` → `P1`; else the name of the file without its ending.
+fn phase_of(path: &Path) -> PhaseId {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().replace('/', "-"));
+    let stem = stem.unwrap_or_default();
+    let short = stem.strip_prefix("PRD-").or_else(|| stem.strip_prefix("prd-"));
+    match short.filter(|short| !short.is_empty()).unwrap_or(&stem) {
+        "" => PhaseId::default(),
+        name => PhaseId::new(name),
+    }
+}
+
+fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
+    let refuse = |source: io::Error| PlanError::Io {
+        operation: "read",
+        source: format!("{}: {source}", path.display()).into(),
+    };
+    let size = fs::metadata(path).map_err(refuse)?.len();
+    if size > SIZE_MAX {
+        let text = format!("{}: larger than {} MiB", path.display(), SIZE_MAX >> 20);
+        return Err(PlanError::Invalid(vec![text]));
+    }
+    fs::read(path).map_err(refuse)
+}
+
+#[cfg(test)]
+mod tests;
