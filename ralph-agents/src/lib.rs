@@ -11,12 +11,8 @@
 //! Both run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
 //! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
 //! that says how it is started and how its ending is read.
-//!
-//! [`backoff`] says how long to wait for an agent that is not available.
 
-pub mod backoff;
 pub mod claude;
-
 mod command;
 mod exit;
 mod json;

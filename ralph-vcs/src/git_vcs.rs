@@ -151,6 +151,10 @@ impl Vcs for GitVcs {
         &self.name
     }
 
+    fn folder(&self, site: Site) -> PathBuf {
+        SiteState::new(&self.sites, site).root
+    }
+
     async fn tip(&self, since: Option<&Revision>, cx: &Cx) -> Result<Tip, VcsError> {
         match since {
             None => self.begin(cx).await,
