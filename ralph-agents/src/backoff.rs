@@ -66,10 +66,7 @@ mod tests {
         for (outage, base) in [(1, 15), (2, 30), (3, 60), (6, 480), (7, 600), (100, 600)] {
             for seed in 0..50 {
                 let wait = wait(outage, None, NOW, seed).as_secs_f64();
-                assert!(
-                    (f64::from(base)..=f64::from(2 * base)).contains(&wait),
-                    "{outage}: {wait}"
-                );
+                assert!((f64::from(base)..=f64::from(2 * base)).contains(&wait), "{outage}: {wait}");
             }
         }
     }
