@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_core::{
-    AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport,
-    async_trait,
-};
+use ralph_core::{AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, async_trait};
 use ralph_process::StopSignal;
 
 use crate::{

@@ -32,8 +32,7 @@ impl<'a> Object<'a> {
 
     /// A field that is a list of objects; what is no object in it is left out.
     pub(crate) fn objects(&self, key: &str) -> Vec<Self> {
-        let list: Vec<&'a RawValue> =
-            self.raw(key).and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
+        let list: Vec<&'a RawValue> = self.raw(key).and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
         list.into_iter().filter_map(|raw| Self::read(raw.get())).collect()
     }
 

@@ -150,17 +150,13 @@ impl Start<'_> {
         let how = match finished.end {
             End::Exited(code) => How::Exit(Exit::Code(code)),
             End::Signalled(signal) => How::Exit(Exit::Signal(signal)),
-            End::TimedOut => {
-                How::Limit(format!("time limit of {:?}", limits.time.unwrap_or_default()))
-            }
+            End::TimedOut => How::Limit(format!("time limit of {:?}", limits.time.unwrap_or_default())),
             End::Idle => How::Limit(format!("silent for {:?}", limits.idle.unwrap_or_default())),
             End::NoFirstOutput => {
                 let limit = limits.first_output.unwrap_or_default();
                 How::Limit(format!("no output for {limit:?} since its start"))
             }
-            End::OutputLimit => {
-                How::Limit(format!("output limit of {} bytes", limits.output_bytes))
-            }
+            End::OutputLimit => How::Limit(format!("output limit of {} bytes", limits.output_bytes)),
             End::Cancelled => How::Cancelled,
         };
         Ok(Ended { how, stderr })
@@ -204,8 +200,7 @@ impl Drop for Files {
 /// It is looked up here and now, in our own `PATH` and current folder: never in the workspace, where a session could
 /// leave a program of that name for the next one to run.
 fn locate(program: &Path, workspace: &Path) -> Result<PathBuf, AgentError> {
-    let not_found =
-        |advice: String| AgentError::NotFound { program: program.display().to_string(), advice };
+    let not_found = |advice: String| AgentError::NotFound { program: program.display().to_string(), advice };
     let found = which::which(program).map_err(|_| {
         not_found(if program.components().count() > 1 {
             "check that the file is there and may be executed".into()
@@ -223,10 +218,9 @@ fn locate(program: &Path, workspace: &Path) -> Result<PathBuf, AgentError> {
 
 fn not_started(error: SpawnError, program: &str) -> AgentError {
     match error {
-        SpawnError::NotFound { .. } => AgentError::NotFound {
-            program: program.into(),
-            advice: "install it, or give its path".into(),
-        },
+        SpawnError::NotFound { .. } => {
+            AgentError::NotFound { program: program.into(), advice: "install it, or give its path".into() }
+        }
         SpawnError::NotExecutable { source, .. } => AgentError::NotFound {
             program: program.into(),
             advice: format!("it is there and cannot be executed ({source})"),

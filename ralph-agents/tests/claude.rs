@@ -6,9 +6,7 @@ use std::{
 };
 
 use ralph_agents::{ProcessOptions, claude::Permissions};
-use ralph_core::{
-    AgentBackend, AgentError, Cancel, Cx, SessionEnd, SessionReport, Trouble, Usage, Usd,
-};
+use ralph_core::{AgentBackend, AgentError, Cancel, Cx, SessionEnd, SessionReport, Trouble, Usage, Usd};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, lines, transcript};
@@ -68,8 +66,7 @@ async fn a_crash_is_no_result() {
 /// Prints the events up to the first retry of `name`, then waits to be interrupted.
 fn retrying(name: &str) -> Value {
     let start = lines(name, |line| line.contains("\"init\""));
-    let retry =
-        lines(name, |line| line.contains("\"api_retry\"") && line.contains("\"attempt\":1"));
+    let retry = lines(name, |line| line.contains("\"api_retry\"") && line.contains("\"attempt\":1"));
     assert!(!retry.is_empty());
     let result = lines("signal-INT-in-api", |line| line.contains("\"type\":\"result\""));
     json!({
@@ -187,8 +184,5 @@ async fn who_watches_sees_words_and_tools() {
     fake.claude().run(&fake.brief(), &cx).await.unwrap();
     let seen = seen.lock().unwrap().join("\n");
     assert!(seen.contains("All done: hello.txt is committed."), "{seen}");
-    assert!(
-        seen.contains("[Write]") && seen.contains("[2 tool calls were not permitted]"),
-        "{seen}"
-    );
+    assert!(seen.contains("[Write]") && seen.contains("[2 tool calls were not permitted]"), "{seen}");
 }

@@ -3,9 +3,7 @@
 use std::{fs, time::Duration};
 
 use ralph_agents::{CommandAgent, ProcessOptions};
-use ralph_core::{
-    AgentBackend, AgentError, Cx, SessionEnd, SessionReport, Signal, SignalStatus, Usage,
-};
+use ralph_core::{AgentBackend, AgentError, Cx, SessionEnd, SessionReport, Signal, SignalStatus, Usage};
 use serde_json::json;
 
 use crate::fake::{Fake, alive};
@@ -76,13 +74,11 @@ async fn a_prompt_that_it_does_not_read_holds_nobody_up() {
 #[tokio::test]
 async fn silence_and_floods_have_limits() {
     let second = Some(Duration::from_millis(300));
-    let options =
-        |fake: &Fake| ProcessOptions { grace: Duration::from_millis(100), ..fake.options() };
+    let options = |fake: &Fake| ProcessOptions { grace: Duration::from_millis(100), ..fake.options() };
 
     let fake = Fake::steps(&json!(["hang"]));
     let options_first = ProcessOptions { first_output: second, ..options(&fake) };
-    let report =
-        fake.command().options(options_first).run(&fake.brief(), &Cx::new()).await.unwrap();
+    let report = fake.command().options(options_first).run(&fake.brief(), &Cx::new()).await.unwrap();
     assert_eq!(report.end, SessionEnd::Limit("no output for 300ms since its start".into()));
 
     let fake = Fake::steps(&json!([{"stderr": "hello\n"}, "hang"]));
@@ -100,11 +96,8 @@ async fn silence_and_floods_have_limits() {
 
     // The control: none of these limits is in the way of who keeps them.
     let fake = Fake::steps(&json!([{"flood": {"bytes": 1_000_000, "line": 0}}]));
-    let options = ProcessOptions {
-        first_output: Some(Duration::from_secs(30)),
-        output_bytes: 1 << 20,
-        ..options(&fake)
-    };
+    let options =
+        ProcessOptions { first_output: Some(Duration::from_secs(30)), output_bytes: 1 << 20, ..options(&fake) };
     let report = fake.command().options(options).run(&fake.brief(), &Cx::new()).await.unwrap();
     assert_eq!(report.end, SessionEnd::Finished);
 }
@@ -118,18 +111,11 @@ async fn it_sees_only_the_variables_that_it_may() {
     run(&fake).await;
     let options = ProcessOptions { env: vec![SECRET.into()], ..fake.options() };
     fake.command().options(options).run(&fake.brief(), &Cx::new()).await.unwrap();
-    let sees = |call: u32, name: &str| {
-        fake.call(call)["env"].as_array().unwrap().iter().any(|seen| seen == name)
-    };
+    let sees = |call: u32, name: &str| fake.call(call)["env"].as_array().unwrap().iter().any(|seen| seen == name);
     assert!(!sees(1, SECRET) && sees(2, SECRET));
-    for name in [
-        "PATH",
-        "RALPH_RUN_ID",
-        "RALPH_ITEM_ID",
-        "RALPH_ATTEMPT",
-        "GIT_TERMINAL_PROMPT",
-        ralph_process::MARK_VARIABLE,
-    ] {
+    for name in
+        ["PATH", "RALPH_RUN_ID", "RALPH_ITEM_ID", "RALPH_ATTEMPT", "GIT_TERMINAL_PROMPT", ralph_process::MARK_VARIABLE]
+    {
         assert!(sees(1, name), "{name}");
     }
     assert!(!sees(1, "PWD") && !sees(1, "OLDPWD"), "where ralph was started is nobody's business");

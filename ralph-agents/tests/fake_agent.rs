@@ -25,10 +25,7 @@ async fn it_changes_files_as_told() {
 
 #[tokio::test]
 async fn replies_come_in_order_and_a_missing_one_is_told() {
-    let fake = Fake::new(&[
-        json!({"steps": [{"stdout": "one\n"}]}),
-        json!({"steps": [{"stdout": "two\n"}]}),
-    ]);
+    let fake = Fake::new(&[json!({"steps": [{"stdout": "one\n"}]}), json!({"steps": [{"stdout": "two\n"}]})]);
     for said in ["one\n", "two\n"] {
         let report = fake.command().run(&fake.brief(), &Cx::new()).await.unwrap();
         assert_eq!(report.said, said);

@@ -22,9 +22,7 @@ async fn it_writes_a_file_and_says_what_it_cost() {
     let mut options = ProcessOptions::default();
     if let Ok(api) = env::var("RALPH_TEST_API") {
         let home = home.path().to_str().unwrap();
-        for (name, value) in
-            [("ANTHROPIC_BASE_URL", &*api), ("ANTHROPIC_API_KEY", "dummy"), ("HOME", home)]
-        {
+        for (name, value) in [("ANTHROPIC_BASE_URL", &*api), ("ANTHROPIC_API_KEY", "dummy"), ("HOME", home)] {
             options.set.push((name.into(), value.into()));
         }
     }

@@ -64,8 +64,7 @@ fn show(name: &str, exit: Exit, outcome: &Outcome) -> String {
             });
             let t = tokens.unwrap_or_default();
             let (input, output, read, write) = (t.input, t.output, t.cache_read, t.cache_write);
-            writeln!(text, "  {cost}, tokens {input} in {output} out {read} read {write} written")
-                .unwrap();
+            writeln!(text, "  {cost}, tokens {input} in {output} out {read} read {write} written").unwrap();
         }
     }
     if !outcome.said.is_empty() {
@@ -161,8 +160,7 @@ fn a_line_beyond_all_measure_loses_nothing_but_itself() {
 #[test]
 fn fields_that_contradict_each_other() {
     let good = r#""subtype":"success","is_error":false,"terminal_reason":"completed""#;
-    let status =
-        |status: u16| format!(r#""subtype":"success","is_error":true,"api_error_status":{status}"#);
+    let status = |status: u16| format!(r#""subtype":"success","is_error":true,"api_error_status":{status}"#);
     for (fields, code, words) in [
         (good, 0, "Finished"),
         (good, 3, "Failed(\"exit code 3 after"),
@@ -175,11 +173,7 @@ fn fields_that_contradict_each_other() {
         (&status(408), 0, "unavailable, provider overloaded"),
         // Nobody says what it was.
         (r#""subtype":"success","is_error":true"#, 0, "unavailable, provider overloaded"),
-        (
-            r#""subtype":"news","terminal_reason":"api_error""#,
-            1,
-            "unavailable, provider overloaded",
-        ),
+        (r#""subtype":"news","terminal_reason":"api_error""#, 1, "unavailable, provider overloaded"),
         (r#""is_error":false"#, 0, "Failed(\"ended with `nothing said`"),
         (r#""subtype":"success","is_error":"no""#, 0, "unavailable, provider overloaded"),
         (r#""subtype":"news","is_error":false"#, 1, "Failed(\"ended with `news`"),
@@ -201,9 +195,7 @@ fn the_last_result_counts() {
         stdout.lines().last().unwrap().to_owned() + "\n"
     };
     let (good, bad) = (result("success"), result("error-529"));
-    let two = |one: &str, other: &str, code| {
-        end(&outcome(format!("{one}{other}").as_bytes(), "", Exit::Code(code)))
-    };
+    let two = |one: &str, other: &str, code| end(&outcome(format!("{one}{other}").as_bytes(), "", Exit::Code(code)));
     assert_eq!(two(&bad, &good, 0), "Finished");
     assert!(two(&good, &bad, 1).starts_with("unavailable"));
 }
@@ -261,9 +253,7 @@ fn any_line() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(lines),
         "\\PC{0,80}",
-        Just(
-            "API Error: 429 rate limit; usage limit reached; 401 authentication_failed".to_owned()
-        ),
+        Just("API Error: 429 rate limit; usage limit reached; 401 authentication_failed".to_owned()),
     ]
 }
 

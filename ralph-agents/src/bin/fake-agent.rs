@@ -152,10 +152,10 @@ async fn session() -> Fallible<u8> {
     let dir = PathBuf::from(env::var_os("FAKE_AGENT_DIR").ok_or("FAKE_AGENT_DIR is not set")?);
     let (number, call) = claim(&dir)?;
     let file = dir.join(format!("{number}.json"));
-    let reply = fs::read(&file)
-        .map_err(|error| format!("no reply for session {number}, {}: {error}", file.display()))?;
-    let reply: Reply = serde_json::from_slice(&reply)
-        .map_err(|error| format!("{} is no reply: {error}", file.display()))?;
+    let reply =
+        fs::read(&file).map_err(|error| format!("no reply for session {number}, {}: {error}", file.display()))?;
+    let reply: Reply =
+        serde_json::from_slice(&reply).map_err(|error| format!("{} is no reply: {error}", file.display()))?;
 
     // Before anything is recorded, so that whoever sees the record may send a signal.
     let mut ignored = Vec::new();
@@ -216,9 +216,7 @@ fn record(call: &Path, prompt: &[u8]) -> Fallible {
     fs::write(call.join("prompt"), prompt)?;
     fs::write(call.join("children"), "")?;
     let vars: Vec<(String, String)> = env::vars_os()
-        .map(|(name, value)| {
-            (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
-        })
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
     let ralph: serde_json::Map<_, _> = vars
         .iter()

@@ -3,8 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use ralph_core::{
-    AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, Usage,
-    Usd, async_trait,
+    AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, Usage, Usd, async_trait,
 };
 use ralph_process::StopSignal;
 
@@ -47,18 +46,13 @@ const KEYS: &[&str] = &[
     "no_proxy",
 ];
 const AMAZON: &[&str] = &["AWS_*"];
-const GOOGLE: &[&str] = &[
-    "CLOUD_ML_REGION",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_CLOUD_PROJECT",
-    "VERTEX_REGION_*",
-];
+const GOOGLE: &[&str] =
+    &["CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "VERTEX_REGION_*"];
 const AZURE: &[&str] = &["AZURE_*"];
 
 /// Set for every session. With background tasks it would wait, after its answer, for whatever it left running, and
 /// say its last word twice; an update in the middle of the night changes the agent under a run.
-const SET: &[(&str, &str)] =
-    &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"), ("DISABLE_AUTOUPDATER", "1")];
+const SET: &[(&str, &str)] = &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"), ("DISABLE_AUTOUPDATER", "1")];
 
 /// What a session may do without asking. There is nobody to ask: what would need it is denied to the agent, which goes
 /// on without.
@@ -169,8 +163,7 @@ impl ClaudeCode {
     }
 
     fn arguments(&self, cost_limit: Option<Usd>) -> Vec<String> {
-        let mut args: Vec<String> =
-            ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
+        let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
         let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));
         match self.permissions {
             Permissions::Edits => option(&["--permission-mode", "acceptEdits"]),
@@ -335,11 +328,9 @@ mod tests {
     fn root_may_skip_permissions_only_in_a_sandbox() {
         let error = may_run(Permissions::All, true, false).unwrap_err();
         assert!(error.to_string().contains("IS_SANDBOX=1"), "{error}");
-        for (permissions, root, sandboxed) in [
-            (Permissions::All, true, true),
-            (Permissions::All, false, false),
-            (Permissions::Edits, true, false),
-        ] {
+        for (permissions, root, sandboxed) in
+            [(Permissions::All, true, true), (Permissions::All, false, false), (Permissions::Edits, true, false)]
+        {
             may_run(permissions, root, sandboxed).unwrap();
         }
     }
@@ -359,9 +350,7 @@ mod tests {
     #[test]
     fn a_resumed_session_counts_from_where_it_was() {
         let tokens = |input| Tokens { input, output: 1, ..Tokens::default() };
-        let usage = |cost, input| {
-            Usage::unknown().with_cost(Usd::from_micros(cost)).with_tokens(tokens(input))
-        };
+        let usage = |cost, input| Usage::unknown().with_cost(Usd::from_micros(cost)).with_tokens(tokens(input));
         let used = since(usage(1_600, 200), usage(800, 100));
         assert_eq!(used.cost, Some(Usd::from_micros(800)));
         assert_eq!(used.tokens, Some(Tokens { input: 100, ..Tokens::default() }));

@@ -100,8 +100,7 @@ impl Ending {
         let failed = failed.unwrap_or_default();
         Self {
             // Both have to say so: API failures come as `"subtype":"success","is_error":true`.
-            is_error: event.get("is_error").unwrap_or(true)
-                || subtype.as_deref() != Some("success"),
+            is_error: event.get("is_error").unwrap_or(true) || subtype.as_deref() != Some("success"),
             subtype,
             reason: event.text("terminal_reason"),
             stop: event.text("stop_reason"),
@@ -188,11 +187,8 @@ impl ApiError {
 
     fn class(&self) -> Class {
         match (self.kind.as_deref(), self.status, self.cause.as_deref()) {
-            (Some("authentication_failed" | "oauth_org_not_allowed"), ..)
-            | (_, Some(401 | 403), _) => Class::Login,
-            (Some("billing_error"), ..) | (_, Some(402), _) => {
-                Class::Refused("see to the account's credit")
-            }
+            (Some("authentication_failed" | "oauth_org_not_allowed"), ..) | (_, Some(401 | 403), _) => Class::Login,
+            (Some("billing_error"), ..) | (_, Some(402), _) => Class::Refused("see to the account's credit"),
             (Some("model_not_found"), ..) | (_, Some(404), _) => {
                 Class::Refused("name a model that this account may use")
             }
@@ -200,9 +196,7 @@ impl ApiError {
             (Some("rate_limit"), ..) | (_, Some(429), _) => Class::Trouble(Trouble::RateLimit),
             (_, _, Some("connection_failed")) => Class::Trouble(Trouble::Network),
             // Time-outs and conflicts are the server's as well.
-            (Some("overloaded"), ..) | (_, Some(408 | 409 | 425 | 500..), _) => {
-                Class::Trouble(Trouble::Overload)
-            }
+            (Some("overloaded"), ..) | (_, Some(408 | 409 | 425 | 500..), _) => Class::Trouble(Trouble::Overload),
             (_, _, Some("max_output_tokens"))
             | (Some("max_output_tokens" | "invalid_request"), ..)
             | (_, Some(400..500), _) => Class::Request,
@@ -235,12 +229,8 @@ fn ended(result: &Ending, exit: Exit) -> SessionEnd {
         (_, Some("refusal")) => SessionEnd::Failed("the model refused to go on".into()),
         (Some("hook_stopped"), _) => SessionEnd::Failed("ended by a hook".into()),
         (None | Some("completed"), _) if exit.success() => SessionEnd::Finished,
-        (None | Some("completed"), _) => {
-            SessionEnd::Failed(format!("{exit} after a result that says success"))
-        }
-        (Some(reason), _) => {
-            SessionEnd::Failed(format!("ended with `{}`", one_line(reason, DETAIL_MAX)))
-        }
+        (None | Some("completed"), _) => SessionEnd::Failed(format!("{exit} after a result that says success")),
+        (Some(reason), _) => SessionEnd::Failed(format!("ended with `{}`", one_line(reason, DETAIL_MAX))),
     }
 }
 
@@ -254,9 +244,7 @@ fn broken(result: &Ending, facts: &Facts) -> Result<SessionEnd, AgentError> {
     }
     match (result.subtype.as_deref(), result.reason.as_deref()) {
         (Some("error_max_turns"), _) | (_, Some("max_turns")) => Ok(SessionEnd::Limit(detail)),
-        (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => {
-            Ok(SessionEnd::Limit(detail))
-        }
+        (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => Ok(SessionEnd::Limit(detail)),
         (_, Some("prompt_too_long" | "image_error")) => Ok(SessionEnd::Failed(detail)),
         _ if result.aborted() => match &facts.retrying {
             Some(error) => failure(error, facts, error.to_string()),
@@ -309,10 +297,9 @@ fn failure(error: &ApiError, facts: &Facts, detail: String) -> Result<SessionEnd
         }),
         (Class::Refused(advice), _) => Err(refused(detail, advice)),
         (Class::Request, _) => Ok(SessionEnd::Failed(detail)),
-        (
-            Class::Trouble(Trouble::UsageWindow | Trouble::RateLimit) | Class::Unknown,
-            Some(Window(until)),
-        ) => Ok(unavailable(Trouble::UsageWindow, detail, until)),
+        (Class::Trouble(Trouble::UsageWindow | Trouble::RateLimit) | Class::Unknown, Some(Window(until))) => {
+            Ok(unavailable(Trouble::UsageWindow, detail, until))
+        }
         (Class::Trouble(trouble), _) => Ok(unavailable(trouble, detail, None)),
         // An error of the API of an unknown kind is more likely the provider's than the item's.
         (Class::Unknown, None) => Ok(unavailable(Trouble::Overload, detail, None)),

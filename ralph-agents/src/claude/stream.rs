@@ -154,11 +154,8 @@ impl Facts {
             Some("compact_boundary") => self.compactions = self.compactions.saturating_add(1),
             Some("permission_denied") => self.denied = self.denied.saturating_add(1),
             Some("api_retry") => {
-                let error = ApiError {
-                    kind: event.text("error"),
-                    status: event.get("error_status"),
-                    ..ApiError::default()
-                };
+                let error =
+                    ApiError { kind: event.text("error"), status: event.get("error_status"), ..ApiError::default() };
                 if matches!(error.status, Some(401 | 403)) && self.login_refused.is_none() {
                     self.login_refused = Some(error.clone());
                 }
@@ -177,9 +174,8 @@ impl Facts {
         }
         let message = event.object("message");
         let blocks = message.as_ref().map(|message| message.objects("content")).unwrap_or_default();
-        let text = |block: &Object<'_>| {
-            block.text("type").filter(|kind| kind == "text").and_then(|_| block.text("text"))
-        };
+        let text =
+            |block: &Object<'_>| block.text("type").filter(|kind| kind == "text").and_then(|_| block.text("text"));
         if event.get("is_api_error_message") == Some(true) {
             let limit = event.object("api_error_params").and_then(|p| p.object("rate_limit_info"));
             if let Some(window) = limit.as_ref().and_then(Window::used_up) {

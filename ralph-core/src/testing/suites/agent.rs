@@ -19,10 +19,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::{
-    AgentBackend, AgentError, AttemptId, Brief, Cancel, Cx, ItemRef, Retry, RunId, SessionEnd,
-    SessionReport,
-};
+use crate::{AgentBackend, AgentError, AttemptId, Brief, Cancel, Cx, ItemRef, Retry, RunId, SessionEnd, SessionReport};
 
 /// How long a law waits for something that should happen at once. Saboteurs make it wait in vain.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 30 });
@@ -78,12 +75,7 @@ impl AgentFixture {
         assert!(made.is_ok(), "no folder for the test: {made:?}");
         let attempt = AttemptId { item: ItemRef::new("P7", "R42"), number: 2 };
         let run = RunId::new("run-of-the-suite");
-        Brief::new(
-            workspace,
-            format!("Do what is to be done, {name}: äöü\n\"$HOME\"\n"),
-            run,
-            attempt,
-        )
+        Brief::new(workspace, format!("Do what is to be done, {name}: äöü\n\"$HOME\"\n"), run, attempt)
     }
 }
 
@@ -399,8 +391,7 @@ mod tests {
             fs::write(work, "work").unwrap();
             fs::write(brief.workspace.join("prompt"), prompt).unwrap();
             fs::write(brief.workspace.join("told"), told).unwrap();
-            if let Some(log) = brief.log.as_ref().filter(|_| self.sabotage != Sabotage::KeepsNoLog)
-            {
+            if let Some(log) = brief.log.as_ref().filter(|_| self.sabotage != Sabotage::KeepsNoLog) {
                 fs::write(log, "done").unwrap();
             }
             let mut report = SessionReport::new(SessionEnd::Finished);
