@@ -68,7 +68,7 @@ pub(crate) fn unregister(
 /// The value of the variable for a child under `marks`, inside the marks that we run under ourselves.
 pub(crate) fn nested(marks: &[Option<&str>]) -> Option<String> {
     let outer = std::env::var(MARK_VARIABLE).ok().filter(|outer| !outer.is_empty());
-    let marks = marks.iter().flatten().map(|mark| clean_mark(mark));
+    let marks = marks.iter().flatten().map(|mark| clean_mark(mark)).filter(|mark| !mark.is_empty());
     let all: Vec<String> = outer.into_iter().chain(marks).collect();
     (!all.is_empty()).then(|| all.join(":"))
 }
@@ -93,24 +93,30 @@ pub(crate) fn is_subreaper() -> bool {
 }
 
 /// Makes this program the one that orphans among its descendants are given to, so that no escape from a process group
-/// goes unseen. Whether that is so now: only Linux can.
+/// goes unseen. Whether that is so now: only Linux can, with a `/proc` that lists children.
 ///
 /// For a program that starts **all** its children by this crate: at the end of each run a child that this crate did
 /// not start counts as such an orphan and is killed. A library must not call this.
 pub fn become_subreaper() -> bool {
     #[cfg(target_os = "linux")]
-    if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
+    if std::fs::read("/proc/thread-self/children").is_ok()
+        && rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok()
+    {
         SUBREAPER.store(true, Ordering::SeqCst);
     }
     is_subreaper()
 }
 
-/// Kills every process that carries `mark`, and its descendants, until none is left; this process is spared.
+/// Kills every process that carries `mark`, until none is left; this process is spared. Descendants carry it too. No
+/// process carries the empty mark.
 ///
 /// For the time after a crash, with the mark that was recorded before it (see [`Command::mark`](crate::Command::mark)).
 /// Blocks the thread: a millisecond or a few
 /// where there is nothing to kill, two seconds at most.
 pub fn sweep(mark: &str) -> Swept {
+    if mark.is_empty() {
+        return Swept::default();
+    }
     system::sweep(&clean_mark(mark))
 }
 

@@ -32,6 +32,7 @@ async fn a_recorded_mark_finds_what_a_crash_left_and_nothing_else() {
     assert_eq!((swept.killed, swept.clean), (3, true));
     assert_eq!(pids.map(alive), [false, false, false, true, true]);
     assert_eq!((sweep(mark).killed, sweep(mark).clean), (0, true));
+    assert_eq!(sweep("").killed, 0);
 
     kill(pids[3]);
     kill(pids[4]);

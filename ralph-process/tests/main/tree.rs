@@ -24,6 +24,16 @@ async fn a_background_process_that_holds_the_output_delays_nothing_and_dies() {
 }
 
 #[tokio::test]
+async fn a_member_of_the_group_without_any_environment_dies_too() {
+    let place = Place::new();
+    let script = "env -i /bin/sh -c 'echo $$ > child; exec sleep 60' & \
+                  until [ -s child ]; do sleep 0.01; done; kill -0 $(cat child) && echo up";
+    let (finished, lines) = place.run(script, &Limits::default()).await;
+    assert_eq!((finished.end, lines), (End::Exited(0), vec!["up".to_owned()]));
+    assert!(!alive(place.pid("child").await));
+}
+
+#[tokio::test]
 async fn a_tidy_process_leaves_nothing_behind() {
     let (finished, _) = Place::new().run("sleep 0 & wait; exit 3", &Limits::default()).await;
     assert_eq!((finished.end, finished.left_behind), (End::Exited(3), 0));

@@ -9,10 +9,10 @@
 //! ```
 
 pub mod agent;
+pub mod vcs;
+pub mod verifier;
 
 use std::future::Future;
-
-pub mod vcs;
 
 /// Runs one law to its end on a runtime of its own, with everything enabled that the program has.
 pub fn run_law(law: impl Future<Output = ()>) {
