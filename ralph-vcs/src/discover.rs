@@ -12,11 +12,12 @@ use tokio::sync::OnceCell;
 
 use crate::{
     GitOptions, GitVcs,
+    environment::Environment,
     git::{Git, line},
     git_vcs::Memory,
     judge::Ledger,
     keep_list::KeepList,
-    settings::{Settings, search_path},
+    settings::Settings,
     site::resolved,
 };
 
@@ -31,22 +32,29 @@ impl GitVcs {
     /// [`VcsError::Refused`] where there is no git, an old one, no repository, or a setting that cannot be used.
     pub async fn open(options: GitOptions) -> Result<Self, VcsError> {
         let cx = Cx::new();
-        let operator = Git::of_operator(find_git(&options)?);
+        let environment = Environment::new(options.environment.as_deref());
+        let operator = Git::of_operator(find_git(&options, &environment)?, &environment);
         let version = version(&operator, &cx).await?;
         let folder = std::fs::canonicalize(&options.repository).map_err(|error| {
             VcsError::Refused(format!("{}: {error}", options.repository.display()))
         })?;
         let found = Found::at(&operator, &folder, &cx).await?;
         let settings = Settings::read(&operator, &folder, &cx).await?;
-        let identity = settings.identity(options.author.as_deref())?;
+        let identity = settings.identity(options.author.as_deref(), &environment)?;
         let sites = resolved(&absolute(&options.sites)?);
         let ignore_case = ignores_case(&sites);
-        let mut passed_on = settings.passed_on(&operator, &folder, &cx).await?;
+        let mut passed_on = settings.passed_on(&operator, &folder, &environment, &cx).await?;
         passed_on.push(("core.ignorecase".to_owned(), ignore_case.to_string().into()));
         let mut forbidden = vec![sites.as_path(), found.common_dir.as_path()];
         forbidden.extend(found.root.as_deref());
-        let path = search_path(&forbidden);
-        let git = operator.of_engine(&found.common_dir, &path, &identity.variables(), &passed_on);
+        let path = environment.search_path(&forbidden);
+        let git = operator.of_engine(
+            &found.common_dir,
+            &path,
+            &environment,
+            &identity.variables(),
+            &passed_on,
+        );
         check_ledger(&options.ledger)?;
         Ok(Self {
             name: format!("branch {}", options.branch),
@@ -75,9 +83,10 @@ impl GitVcs {
     }
 }
 
-fn find_git(options: &GitOptions) -> Result<PathBuf, VcsError> {
+fn find_git(options: &GitOptions, environment: &Environment) -> Result<PathBuf, VcsError> {
     let program = options.git.clone().unwrap_or_else(|| "git".into());
-    let found = which::which(&program).map_err(|_| {
+    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let found = which::which_in(&program, environment.get("PATH"), folder).map_err(|_| {
         VcsError::Refused(format!(
             "git was not found (`{}`); install git {}.{} or newer",
             program.display(),

@@ -15,6 +15,8 @@ use std::{
 use ralph_core::{Cx, VcsError};
 use ralph_process::{Command, End, Stdin, capture};
 
+use crate::environment::Environment;
+
 /// No git call of ours takes longer; a repository that needs more has another problem.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 /// Enough for every list of paths that a sane repository has.
@@ -67,17 +69,9 @@ impl fmt::Debug for Git {
 }
 
 impl Git {
-    /// Git as the operator runs it: to find the repository and read its settings. Of git's own variables only those
-    /// that name configuration files are left, so that a hook's `GIT_DIR` leads nowhere.
-    pub(crate) fn of_operator(program: PathBuf) -> Self {
-        const FILES: [&str; 3] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
-        let mut env: Vec<(OsString, OsString)> = std::env::vars_os()
-            .filter(|(name, _)| {
-                !name.as_encoded_bytes().starts_with(b"GIT_")
-                    || FILES.iter().any(|file| name == file)
-            })
-            .filter(|(name, _)| name != "LC_ALL" && name != "LANGUAGE")
-            .collect();
+    /// Git as the operator runs it: to find the repository and read its settings.
+    pub(crate) fn of_operator(program: PathBuf, environment: &Environment) -> Self {
+        let mut env: Vec<(OsString, OsString)> = environment.for_git().collect();
         env.extend(pairs(&[
             ("LC_ALL", "C"),
             ("GIT_TERMINAL_PROMPT", "0"),
@@ -95,6 +89,7 @@ impl Git {
         &self,
         common_dir: &Path,
         path: &OsStr,
+        environment: &Environment,
         identity: &[(&'static str, String)],
         settings: &[(String, OsString)],
     ) -> Self {
@@ -115,8 +110,8 @@ impl Git {
         ]);
         env.push(("PATH".into(), path.to_owned()));
         env.push(("GIT_DIR".into(), common_dir.into()));
-        if let Some(folder) = std::env::var_os("TMPDIR").filter(|it| Path::new(it).is_absolute()) {
-            env.push(("TMPDIR".into(), folder));
+        if let Some(folder) = environment.get("TMPDIR").filter(|it| Path::new(it).is_absolute()) {
+            env.push(("TMPDIR".into(), folder.to_owned()));
         }
         env.extend(identity.iter().map(|(name, value)| (name.into(), value.into())));
         let all = settings

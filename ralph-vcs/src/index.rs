@@ -15,6 +15,8 @@ pub(crate) struct Index {
 
 #[derive(Debug)]
 struct Entry {
+    /// When the file last changed, as git noted it: seconds and nanoseconds.
+    changed: (u32, u32),
     mode: u32,
     oid: Range<usize>,
     path: Range<usize>,
@@ -75,6 +77,23 @@ impl Index {
         self.entries.iter().filter(move |entry| entry.mode == mode).map(|entry| self.path(entry))
     }
 
+    /// Whether there is an attributes file anywhere.
+    pub(crate) fn has_attributes(&self) -> bool {
+        self.entries.iter().any(|entry| {
+            let path = self.path(entry);
+            path == b".gitattributes" || path.ends_with(b"/.gitattributes")
+        })
+    }
+
+    /// The files that last changed in the second `since` or later, as noted: path, seconds, nanoseconds.
+    pub(crate) fn changed_since(&self, since: i64) -> impl Iterator<Item = (&[u8], u32, u32)> {
+        let late = self
+            .entries
+            .iter()
+            .filter(move |entry| entry.mode != GITLINK && i64::from(entry.changed.0) >= since);
+        late.map(|entry| (self.path(entry), entry.changed.0, entry.changed.1))
+    }
+
     /// A fingerprint of all ignore files.
     pub(crate) fn ignore_rules(&self) -> Digest {
         let mut rules = Vec::new();
@@ -108,7 +127,13 @@ fn entries(bytes: &[u8], oid_bytes: usize) -> Option<Vec<Entry>> {
         let flags = u16::from_be_bytes(bytes.get(oid.end..oid.end + 2)?.try_into().ok()?);
         let start = oid.end + if flags & 0x4000 == 0 { 2 } else { 4 };
         let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
-        entries.push(Entry { mode: number(bytes, at + 24)?, oid, path: start..start + length });
+        let changed = (number(bytes, at)?, number(bytes, at + 4)?);
+        entries.push(Entry {
+            changed,
+            mode: number(bytes, at + 24)?,
+            oid,
+            path: start..start + length,
+        });
         at += (start + length - at + 8) & !7;
     }
     Some(entries)

@@ -10,6 +10,9 @@ mod agent_git;
 mod attributes;
 mod branch;
 mod discover;
+mod doubt;
+mod environment;
+mod fingerprint;
 mod git;
 mod git_vcs;
 mod index;
@@ -20,6 +23,7 @@ mod links;
 mod options;
 mod place;
 mod preflight;
+mod pristine;
 mod settings;
 mod site;
 mod snapshot;
@@ -29,6 +33,7 @@ mod tree;
 mod walk;
 
 pub use crate::{
+    fingerprint::{Difference, Fingerprint},
     git_vcs::GitVcs,
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},

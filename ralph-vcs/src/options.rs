@@ -1,6 +1,6 @@
 //! What a [`GitVcs`](crate::GitVcs) is told.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// Folders in which known build tools keep what they can make again. Only what the repository ignores stays; byte
 /// code (`__pycache__/`) is never among them, for it can be stale and still be run.
@@ -54,6 +54,9 @@ pub struct GitOptions {
     pub author: Option<String>,
     /// The git program; without one, the first `git` on the `PATH`.
     pub git: Option<PathBuf>,
+    /// The environment that counts as the operator's; without one, the process's own. Of git's own variables only those
+    /// that name files of settings are read.
+    pub environment: Option<Vec<(OsString, OsString)>>,
     /// A snapshot with more changed files is refused.
     pub max_files: usize,
     /// A snapshot with more changed bytes is refused.
@@ -75,6 +78,7 @@ impl GitOptions {
             keep: DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect(),
             author: None,
             git: None,
+            environment: None,
             max_files: 20_000,
             max_bytes: 512 << 20,
         }
@@ -105,6 +109,16 @@ impl GitOptions {
     #[must_use]
     pub fn with_git(mut self, program: impl Into<PathBuf>) -> Self {
         self.git = Some(program.into());
+        self
+    }
+
+    /// Another environment than the process's own.
+    #[must_use]
+    pub fn with_environment(
+        mut self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        self.environment = Some(variables.into_iter().collect());
         self
     }
 

@@ -11,6 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::{
     GitVcs,
     agent_git::AgentGit,
+    doubt::doubt,
     git::{Output, other},
     index::Index,
     site::SiteState,
@@ -47,11 +48,14 @@ impl GitVcs {
         guard.tree = None;
         guard.ledger_of = None;
         let (back, kept) = blocking("sweeping a site", guard, move |guard, stop| {
-            sweep(&guard.root, &index, keep.as_ref(), stop)
+            let kept = sweep(&guard.root, &index, keep.as_ref(), stop)?;
+            doubt(&guard.root, &index, &guard.index)?;
+            Ok(kept)
         })
         .await?;
         let mut guard = back;
         self.read_tree(&mut guard, revision, cx).await?;
+        self.refuse_unclean(&guard, site, revision, cx).await?;
         let kept = self.settle_caches(&mut guard, revision, kept, cx).await?;
         let at = revision.clone();
         let (mut guard, ()) = blocking("writing the agent's .git", guard, move |guard, _| {

@@ -84,7 +84,7 @@ impl GitVcs {
         Ok(report)
     }
 
-    async fn operator_head(&self, cx: &Cx) -> Result<Option<Revision>, VcsError> {
+    pub(crate) async fn operator_head(&self, cx: &Cx) -> Result<Option<Revision>, VcsError> {
         let call = self.operator.call("rev-parse").args(["--verify", "--quiet", "HEAD^{commit}"]);
         let output = call.folder(&self.options.repository).run(cx).await?;
         let id = line(&output.stdout);

@@ -9,7 +9,7 @@ use std::{
 
 use ralph_core::{Cx, VcsError};
 
-use crate::git::Git;
+use crate::{environment::Environment, git::Git};
 
 /// Settings of `core.` that decide which bytes a checkout writes and a snapshot reads.
 const CORE: [&str; 6] = [
@@ -73,6 +73,7 @@ impl Settings {
         &self,
         git: &Git,
         folder: &Path,
+        environment: &Environment,
         cx: &Cx,
     ) -> Result<Vec<(String, OsString)>, VcsError> {
         let mut passed: Vec<(String, OsString)> = Vec::new();
@@ -90,7 +91,7 @@ impl Settings {
                 path.retain(|byte| *byte != 0);
                 Some(PathBuf::from(OsString::from_vec(path)))
             } else {
-                own_folder().map(|own| own.join(name)).filter(|file| file.exists())
+                environment.git_folder().map(|own| own.join(name)).filter(|file| file.exists())
             };
             let file = file.unwrap_or_else(|| "/dev/null".into());
             passed.push((key.to_owned(), file.into_os_string()));
@@ -99,13 +100,16 @@ impl Settings {
     }
 
     /// The operator's identity, or a neutral one where none is set; `author` (`Name <address>`) replaces the author's.
-    pub(crate) fn identity(&self, author: Option<&str>) -> Result<Identity, VcsError> {
-        let env = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    pub(crate) fn identity(
+        &self,
+        author: Option<&str>,
+        environment: &Environment,
+    ) -> Result<Identity, VcsError> {
         let find = |who: &str, what: &str, variable: &str| {
             self.text(&format!("{who}.{what}"))
                 .or_else(|| self.text(&format!("user.{what}")))
                 .filter(|value| !value.trim().is_empty())
-                .or_else(|| env(variable))
+                .or_else(|| environment.text(variable))
         };
         let person = |who: &str, name: &str, mail: &str| {
             let both = find(who, "name", name).zip(find(who, "email", mail));
@@ -129,15 +133,6 @@ fn parse_person(text: &str) -> Option<(String, String)> {
     (plain(name) && plain(mail)).then(|| (name.trim().to_owned(), mail.trim().to_owned()))
 }
 
-/// Where git looks for a person's own ignore and attributes files if no setting names them.
-fn own_folder() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
-    };
-    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    base.map(|folder| folder.join("git"))
-}
-
 impl Identity {
     /// The variables by which git is told.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
@@ -148,16 +143,6 @@ impl Identity {
             ("GIT_COMMITTER_EMAIL", self.committer.1.clone()),
         ]
     }
-}
-
-/// The operator's `PATH`, without what is relative or inside `forbidden`: a filter's program is never found in a tree.
-pub(crate) fn search_path(forbidden: &[&Path]) -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    let fine = |folder: &PathBuf| {
-        folder.is_absolute() && !forbidden.iter().any(|root| folder.starts_with(root))
-    };
-    let folders = std::env::split_paths(&path).filter(fine);
-    std::env::join_paths(folders).unwrap_or_else(|_| "/usr/bin:/bin".into())
 }
 
 /// The words of a filter's command that name something in `root`'s tree, or are relative paths.

@@ -7,6 +7,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::{
     GitVcs,
+    doubt::doubt,
     git::{line, other},
     index::Index,
     judge::{Findings, Judged, Limits, judge},
@@ -39,11 +40,18 @@ impl GitVcs {
             }
         }
         guard.unlock();
+        let index = Index::read(&guard.index, self.oid_bytes())?;
+        let (mut guard, index) = blocking("looking at a site", guard, move |guard, _| {
+            doubt(&guard.root, &index, &guard.index)?;
+            Ok(index)
+        })
+        .await?;
         let Some(status) = self.status(&guard, cx).await? else {
             let tree = guard.tree.clone().unwrap_or(base_tree);
             return Ok(nothing(tree, FindingKind::TooMuch));
         };
-        let (mut guard, mut judged) = self.judge(guard, status).await?;
+        let (back, mut judged) = self.judge(guard, index, status).await?;
+        guard = back;
         let known = guard.tree.take();
         let tree = match known {
             Some(tree) if judged.update.is_empty() && judged.remove.is_empty() => tree,
@@ -95,8 +103,12 @@ impl GitVcs {
         }
     }
 
-    async fn judge(&self, guard: Guard, status: Status) -> Result<(Guard, Judged), VcsError> {
-        let index = Index::read(&guard.index, self.oid_bytes())?;
+    async fn judge(
+        &self,
+        guard: Guard,
+        index: Index,
+        status: Status,
+    ) -> Result<(Guard, Judged), VcsError> {
         let ledger = self.ledger.clone();
         let limits = Limits { files: self.options.max_files, bytes: self.options.max_bytes };
         blocking("judging a site", guard, move |guard, _| {

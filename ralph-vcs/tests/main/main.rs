@@ -7,6 +7,13 @@
     reason = "tests fail by panicking"
 )]
 
+mod agent;
 mod conformance;
 mod cost;
+mod deception;
+mod features;
+mod findings;
+mod hostile;
+mod refusals;
+mod repositories;
 mod support;

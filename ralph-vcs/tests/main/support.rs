@@ -1,10 +1,12 @@
 //! A repository to work on, and git as a person would run it.
 
 use std::{
+    collections::BTreeMap,
+    ffi::OsString,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::Once,
     time::{Duration, SystemTime},
 };
 
@@ -26,14 +28,6 @@ pub(crate) struct Repo {
     git: PathBuf,
 }
 
-/// The environment of the whole test program: nothing of the person's who runs it.
-fn scrub() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        assert!(std::env::var_os("GIT_DIR").is_none(), "run the tests outside of git hooks");
-    });
-}
-
 /// The git to test with: `RALPH_TEST_GIT`, else the first on the `PATH`.
 pub(crate) fn git_program() -> PathBuf {
     let program = std::env::var_os("RALPH_TEST_GIT").unwrap_or_else(|| "git".into());
@@ -47,7 +41,6 @@ impl Repo {
 
     /// A repository made with more options for `git init`.
     pub(crate) fn with(options: &[&str]) -> Self {
-        scrub();
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("operator");
         let repo = Self { root: root.clone(), folder, git: git_program() };
@@ -62,6 +55,17 @@ impl Repo {
 
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
+    }
+
+    /// The operator's environment: nothing of the person's who runs the tests.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let home = self.home();
+        vec![
+            ("PATH".into(), std::env::var_os("PATH").unwrap()),
+            ("HOME".into(), home.clone().into()),
+            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+            ("GIT_CONFIG_GLOBAL".into(), home.join("gitconfig").into()),
+        ]
     }
 
     /// Runs git as a person does, in the checkout.
@@ -83,10 +87,7 @@ impl Repo {
     pub(crate) fn try_git_in(&self, folder: &Path, args: &[&str]) -> Output {
         Command::new(&self.git)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", self.home())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", self.home().join("gitconfig"))
+            .envs(self.environment())
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .args(args)
@@ -120,7 +121,8 @@ impl Repo {
     }
 
     pub(crate) fn options(&self) -> GitOptions {
-        GitOptions::new(&self.root, BRANCH, self.sites()).with_git(&self.git)
+        let options = GitOptions::new(&self.root, BRANCH, self.sites()).with_git(&self.git);
+        options.with_environment(self.environment())
     }
 
     pub(crate) async fn open(&self) -> GitVcs {
@@ -169,4 +171,54 @@ pub(crate) fn seal(item: &str, number: u32) -> Seal {
 pub(crate) fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
+}
+
+/// The operator's files, `.git` apart: path to content.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, String> {
+    fn walk(folder: &Path, prefix: &str, all: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type().unwrap();
+            if kind.is_symlink() {
+                all.insert(path, format!("-> {}", fs::read_link(entry.path()).unwrap().display()));
+            } else if kind.is_dir() && path != ".git" {
+                walk(&entry.path(), &format!("{path}/"), all);
+            } else if kind.is_file() {
+                let bytes = fs::read(entry.path()).unwrap();
+                all.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    walk(folder, "", &mut all);
+    all
+}
+
+/// The content of `path` in `revision`.
+pub(crate) async fn read(vcs: &GitVcs, revision: &Revision, path: &str) -> Option<String> {
+    let tree = vcs.tree(revision, &Cx::new()).await.unwrap();
+    let bytes = tree.read(path.as_bytes(), 1 << 20).await.unwrap();
+    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Snapshot, clean site, accept, next placing: all that is done with what an agent left.
+pub(crate) async fn whole_iteration(vcs: &GitVcs, base: &Revision) -> Snapshot {
+    let snapshot = snap(vcs, base).await;
+    let mut tip = base.clone();
+    if let Some(revision) = &snapshot.revision {
+        place(vcs, CLEAN, revision).await;
+        assert_eq!(accept(vcs, revision, base).await, Accepted::Landed);
+        tip = revision.clone();
+    }
+    // Once more on the same site, which still holds what the agent left, and then anew.
+    snap(vcs, base).await;
+    place(vcs, WORK, &tip).await;
+    snapshot
+}
+
+/// Makes a program.
+#[track_caller]
+pub(crate) fn program(path: &Path, text: &str) {
+    write(path, text);
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
