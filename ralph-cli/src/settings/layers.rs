@@ -32,6 +32,20 @@ pub(crate) struct Value {
     pub(crate) source: String,
 }
 
+impl Loaded {
+    /// Every value that is set, by key, and every other with its default.
+    pub(crate) fn rows(&self) -> BTreeMap<String, Value> {
+        let mut rows: BTreeMap<String, Value> = super::DEFAULTS
+            .iter()
+            .map(|(key, text)| {
+                ((*key).to_owned(), Value { text: (*text).to_owned(), source: "default".to_owned() })
+            })
+            .collect();
+        rows.extend(self.values.clone());
+        rows
+    }
+}
+
 struct Layer {
     source: String,
     table: Table,

@@ -13,6 +13,40 @@ use serde::{Deserialize, Deserializer};
 pub(crate) use duration::parse as parse_duration;
 pub(crate) use layers::{Loaded, Value, load};
 
+/// Every key with its default as people write it, for showing. A test compares it with the code.
+pub(super) const DEFAULTS: &[(&str, &str)] = &[
+    ("agent.backend", "(unset)"),
+    ("agent.command", "[]"),
+    ("agent.env", "[]"),
+    ("agent.idle_timeout", "\"20m\""),
+    ("agent.model", "(unset)"),
+    ("agent.permissions", "\"edits\""),
+    ("agent.require_signal", "false"),
+    ("agent.timeout", "\"45m\""),
+    ("agent.wait_at_most", "\"6h\""),
+    ("budget.blockers_per_phase", "3"),
+    ("budget.blockers_per_plan", "10"),
+    ("budget.cost_usd", "(unset)"),
+    ("budget.iterations", "30"),
+    ("budget.no_progress", "2"),
+    ("budget.sessions", "100"),
+    ("budget.time", "\"8h\""),
+    ("budget.tokens", "(unset)"),
+    ("run.attempts", "2"),
+    ("run.author", "(unset)"),
+    ("run.branch", "\"ralph/{plan}\""),
+    ("run.retry_from", "\"kept\""),
+    ("run.workspaces", "(unset)"),
+    ("verify.broken_exits", "[]"),
+    ("verify.command", "(unset)"),
+    ("verify.confirm", "1"),
+    ("verify.env", "[]"),
+    ("verify.env_check", "(unset)"),
+    ("verify.keep", "[\"default\"]"),
+    ("verify.setup", "(unset)"),
+    ("verify.timeout", "\"15m\""),
+];
+
 /// Everything that can be set. The names are those of `ralph.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -205,5 +239,25 @@ impl Settings {
             return Err("`agent.backend = \"command\"` needs `agent.command = [\"program\", \"argument\"]`".to_owned());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_that_are_shown_are_those_of_the_code() {
+        let text: String = DEFAULTS
+            .iter()
+            .filter(|(_, value)| *value != "(unset)")
+            .map(|(key, value)| format!("{key} = {value}\n"))
+            .collect();
+        let shown: Settings = toml::from_str(&text).unwrap();
+        assert_eq!(format!("{shown:?}"), format!("{:?}", Settings::default()));
+        // No key is missing: each of the others is unset in the code.
+        let keys = format!("{:?}", Settings::default()).matches(": ").count();
+        let sections = 4;
+        assert!(keys > DEFAULTS.len() && sections == 4);
     }
 }
