@@ -3,5 +3,6 @@
 #[cfg(test)]
 #[cfg(feature = "ledger")]
 mod ledger {
+    mod journal;
     mod prd_cases;
 }
