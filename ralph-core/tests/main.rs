@@ -4,5 +4,8 @@
 #[cfg(feature = "ledger")]
 mod ledger {
     mod journal;
+    mod logs;
     mod prd_cases;
+    mod story;
+    mod summary;
 }

@@ -2,18 +2,27 @@
 //!
 //! - [`Ledger`] knows where everything is, [`LedgerLock`] who is at work.
 //! - [`MarkdownPrd`] reads and marks a plan.
+//! - [`Recorder`] writes the logs that people read.
+//!   [`Summary`] is what a run came to.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
+mod append;
 mod jsonl_journal;
 mod layout;
+mod learnings;
 mod lock;
+mod logs;
 mod prd_markdown;
+mod quote;
 mod replace;
+mod summary;
 mod time;
 
 pub use self::{
     jsonl_journal::JsonlJournal,
     layout::Ledger,
     lock::{Holder, LedgerLock, LockError, holder},
+    logs::Recorder,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
+    summary::{Summary, accepted},
 };
