@@ -3,6 +3,7 @@
 #[cfg(test)]
 #[cfg(feature = "ledger")]
 mod ledger {
+    mod decisions;
     mod journal;
     mod logs;
     mod prd_cases;

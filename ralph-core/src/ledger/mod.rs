@@ -4,9 +4,12 @@
 //! - [`MarkdownPrd`] reads and marks a plan.
 //! - [`Recorder`] writes the logs that people read.
 //!   [`Summary`] is what a run came to.
+//! - [`FileDecisions`] is the queue of what only a person can decide.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
+mod decisions;
+mod decisions_page;
 mod jsonl_journal;
 mod layout;
 mod learnings;
@@ -19,6 +22,7 @@ mod summary;
 mod time;
 
 pub use self::{
+    decisions::{Answered, FileDecisions, Queued},
     jsonl_journal::JsonlJournal,
     layout::Ledger,
     lock::{Holder, LedgerLock, LockError, holder},
