@@ -10,3 +10,10 @@ mod ledger {
     mod story;
     mod summary;
 }
+
+#[cfg(test)]
+#[cfg(feature = "testing")]
+mod conformance {
+    mod journal;
+    mod plan_source;
+}

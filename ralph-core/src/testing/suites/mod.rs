@@ -8,6 +8,9 @@
 //! ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
 //! ```
 
+pub mod journal;
+pub mod plan_source;
+
 use std::future::Future;
 
 /// Runs one law to its end on a runtime of its own, with everything enabled that the program has.
