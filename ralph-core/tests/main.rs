@@ -1,8 +1,15 @@
 //! The integration tests of the core, in one binary.
 
+mod conformance {
+    mod journal;
+    mod plan_source;
+}
 mod laws;
-#[cfg(test)]
-#[cfg(feature = "ledger")]
 mod ledger {
+    mod decisions;
+    mod journal;
+    mod logs;
     mod prd_cases;
+    mod story;
+    mod summary;
 }

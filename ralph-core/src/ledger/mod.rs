@@ -1,5 +1,32 @@
 //! The files of the control folder: what people write, and what is rendered for them.
+//!
+//! - [`Ledger`] knows where everything is, [`LedgerLock`] who is at work.
+//! - [`MarkdownPrd`] reads and marks a plan.
+//! - [`Recorder`] writes the logs that people read.
+//!   [`Summary`] is what a run came to.
+//! - [`FileDecisions`] is the queue of what only a person can decide.
+//! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
+mod append;
+mod decisions;
+mod decisions_page;
+mod jsonl_journal;
+mod layout;
+mod learnings;
+mod lock;
+mod logs;
 mod prd_markdown;
+mod quote;
+mod replace;
+mod summary;
+mod time;
 
-pub use self::prd_markdown::{MarkdownPrd, Note, NoteKind, Prd};
+pub use self::{
+    decisions::{Answered, FileDecisions, Queued},
+    jsonl_journal::JsonlJournal,
+    layout::Ledger,
+    lock::{Holder, LedgerLock, LockError, holder},
+    logs::Recorder,
+    prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
+    summary::{Summary, accepted},
+};

@@ -1,6 +1,6 @@
 //! Ids of items: written ones, and stable ones made from the text.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, hash_map::Entry};
 
 use crate::id::Digest;
 
@@ -129,29 +129,41 @@ pub(super) fn slug(title: &str) -> String {
 /// The ids of one PRD. Case does not tell ids apart, since file systems may not either.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    ids: HashSet<String>,
+    /// The line of each, 0 for made ones.
+    ids: HashMap<String, usize>,
     repeats: HashMap<String, u32>,
 }
 
 impl Taken {
-    /// Takes a written id; false where it was taken.
-    pub(super) fn written(&mut self, id: &str) -> bool {
-        self.ids.insert(id.to_lowercase())
+    /// Takes a written id; answers the line that has it already.
+    pub(super) fn written(&mut self, id: &str, line: usize) -> Option<usize> {
+        match self.ids.entry(id.to_ascii_lowercase()) {
+            Entry::Occupied(taken) => Some(*taken.get()),
+            Entry::Vacant(free) => {
+                free.insert(line);
+                None
+            }
+        }
     }
 
     /// Takes the first of `slug`, `slug-2`, `slug-3`, … that is free.
     pub(super) fn made(&mut self, slug: String) -> String {
-        if self.ids.insert(slug.to_lowercase()) {
+        if self.free(&slug) {
             return slug;
         }
-        let repeats = self.repeats.entry(slug.clone()).or_insert(1);
+        let mut repeats = self.repeats.get(&slug).copied().unwrap_or(1);
         loop {
-            *repeats += 1;
+            repeats += 1;
             let next = format!("{slug}-{repeats}");
-            if self.ids.insert(next.to_lowercase()) {
+            if self.free(&next) {
+                self.repeats.insert(slug, repeats);
                 return next;
             }
         }
+    }
+
+    fn free(&mut self, id: &str) -> bool {
+        self.ids.insert(id.to_lowercase(), 0).is_none()
     }
 }
 
@@ -234,7 +246,7 @@ mod tests {
     #[test]
     fn repeats_are_numbered() {
         let mut taken = Taken::default();
-        assert!(taken.written("A-2") && !taken.written("a-2"));
+        assert_eq!((taken.written("A-2", 7), taken.written("a-2", 8)), (None, Some(7)));
         let ids: Vec<_> = (0..3).map(|_| taken.made("a".into())).collect();
         assert_eq!(ids, ["a", "a-3", "a-4"]);
     }

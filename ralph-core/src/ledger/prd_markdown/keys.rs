@@ -109,12 +109,12 @@ fn emphasis(line: &str) -> (&'static str, &str) {
 }
 
 fn known(word: &str) -> Known {
-    let lower = word.to_ascii_lowercase();
     for key in Key::ALL {
-        if lower == key.name().to_ascii_lowercase() {
+        if word.eq_ignore_ascii_case(key.name()) {
             return Known::Yes(key);
         }
     }
+    let lower = word.to_ascii_lowercase();
     if WORDS.contains(&lower.as_str()) || word.bytes().any(|b| b.is_ascii_digit()) {
         return Known::No;
     }

@@ -113,7 +113,7 @@ impl Draft {
         counted: &[usize],
     ) {
         let mut zones = Zones::new(&scan.zones);
-        let mut ids: Vec<Option<String>> = Vec::with_capacity(counted.len());
+        let mut ids: Vec<bool> = Vec::with_capacity(counted.len());
         for index in counted {
             let found = &scan.boxes[*index];
             let line = lines.number_of(found.mark.inner.start);
@@ -128,17 +128,21 @@ impl Draft {
             );
             let (written, title) = id::split(&body.title);
             let struck = title.starts_with("~~") || body.title.starts_with("~~");
-            let mut item = Item::new(written.unwrap_or_default(), title);
-            item.line = line;
-            item.status = found.mark.status;
-            item.digest = digest(text, found);
-            ids.push(written.map(str::to_owned));
-            self.judge(&mut item, found.mark.unknown, struck, text, found);
-            item.criteria = body.criteria;
-            item.verify = body.verify;
-            item.context = body.context;
-            item.checks = body.checks;
-            item.decisions = body.decisions;
+            ids.push(written.is_some());
+            // Not `Item::new`, which would make a fingerprint of its own.
+            let mut item = Item {
+                id: ItemId::new(written.unwrap_or_default()),
+                title: title.to_owned(),
+                status: found.mark.status,
+                criteria: body.criteria,
+                verify: body.verify,
+                context: body.context,
+                checks: body.checks,
+                decisions: body.decisions,
+                digest: digest(text, found),
+                line,
+            };
+            self.judge(&mut item, struck, text, found);
             let inner = found.mark.inner.start + skip..found.mark.inner.end + skip;
             self.items.push(Placed { item, inner });
         }
@@ -148,15 +152,8 @@ impl Draft {
     }
 
     /// Says where an item's status is not what its mark says.
-    fn judge(
-        &mut self,
-        item: &mut Item,
-        unknown: Option<&'static str>,
-        struck: bool,
-        text: &str,
-        found: &Boxed,
-    ) {
-        let why = match unknown {
+    fn judge(&mut self, item: &mut Item, struck: bool, text: &str, found: &Boxed) {
+        let why = match found.mark.unknown {
             Some(why) => {
                 let inner = text.get(found.mark.inner.clone()).unwrap_or_default();
                 Some(format!("`[{}]`: {why}", inner.escape_debug()))
@@ -181,17 +178,11 @@ impl Draft {
     }
 
     /// Refuses boxes that are the criteria of a story.
-    fn stories(
-        &mut self,
-        scan: &Scan,
-        lines: &Lines<'_>,
-        counted: &[usize],
-        ids: &[Option<String>],
-    ) {
+    fn stories(&mut self, scan: &Scan, lines: &Lines<'_>, counted: &[usize], written: &[bool]) {
         let mut stories: Vec<usize> = Vec::new();
-        for (index, id) in counted.iter().zip(ids) {
+        for (index, written) in counted.iter().zip(written) {
             let Some(heading) = scan.boxes[*index].heading else { continue };
-            if id.is_none()
+            if !written
                 && !stories.contains(&heading)
                 && scan.headings.get(heading).is_some_and(sections::is_story)
             {
@@ -214,27 +205,20 @@ impl Draft {
     }
 
     /// Gives every item its id. Written ones come first, so that no made one can take theirs.
-    fn name(&mut self, ids: &[Option<String>]) {
+    fn name(&mut self, written: &[bool]) {
         let mut taken = Taken::default();
-        let mut lines: HashMap<String, usize> = HashMap::new();
-        for (placed, written) in self.items.iter().zip(ids) {
-            let Some(id) = written else { continue };
-            let line = placed.item.line;
-            if taken.written(id) {
-                lines.insert(id.to_lowercase(), line);
-            } else {
-                let first = lines.get(&id.to_lowercase()).copied().unwrap_or(line);
+        for (placed, _) in self.items.iter().zip(written).filter(|(_, written)| **written) {
+            let item = &placed.item;
+            if let Some(first) = taken.written(item.id.as_str(), item.line) {
                 self.problems.push(Problem::new(
-                    line,
-                    format!("the id `{id}` is taken by the item in line {first}"),
+                    item.line,
+                    format!("the id `{}` is taken by the item in line {first}", item.id),
                 ));
             }
         }
-        for (placed, written) in self.items.iter_mut().zip(ids) {
-            if written.is_none() {
-                let id = taken.made(id::slug(&placed.item.title));
-                placed.item.id = ItemId::new(id);
-            }
+        for (placed, _) in self.items.iter_mut().zip(written).filter(|(_, written)| !**written) {
+            let id = taken.made(id::slug(&placed.item.title));
+            placed.item.id = ItemId::new(id);
         }
     }
 

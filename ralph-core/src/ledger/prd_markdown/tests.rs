@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -342,9 +342,14 @@ fn ten_thousand_items() {
     for index in 0..10_000 {
         text.push_str(&format!("- [ ] R{index:05}: Do the thing number {index}\n  - it holds\n  Verify: make t{index}\n"));
     }
-    let began = Instant::now();
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let began = Instant::now();
+        prd(&text);
+        best = best.min(began.elapsed());
+    }
     let prd = prd(&text);
-    println!("10,000 items, {} bytes: {:?}", text.len(), began.elapsed());
+    println!("10,000 items, {} bytes: {best:?}", text.len());
     assert_eq!(prd.phase.items.len(), 10_000);
     assert!(prd.notes.is_empty());
 }

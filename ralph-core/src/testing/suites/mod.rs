@@ -9,6 +9,8 @@
 //! ```
 
 pub mod agent;
+pub mod journal;
+pub mod plan_source;
 pub mod vcs;
 pub mod verifier;
 

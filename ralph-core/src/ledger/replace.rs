@@ -1,0 +1,143 @@
+//! Writing whole files so that a crash leaves the old content or the new, and moving unreadable ones aside.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// How many links in a row are followed.
+const LINKS_MAX: u32 = 16;
+
+/// Tells the temporary files of one process apart.
+static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+/// Replaces the content of `path` by `bytes`, durably and in one step. Links are followed, so that a link stays one;
+/// the mode of an existing file is kept.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = resolve(path)?;
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let temp = sibling(&target, &format!(".tmp-{}-{number}", process::id()));
+    let written = write_new(&temp, &target, bytes).and_then(|()| fs::rename(&temp, &target));
+    if let Err(error) = written {
+        // The error at hand matters more than one of the clean-up.
+        let _ = fs::remove_file(&temp);
+        return Err(error);
+    }
+    sync_folder_of(&target)
+}
+
+fn write_new(temp: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(temp)?;
+    match fs::metadata(target) {
+        Ok(old) => file.set_permissions(old.permissions())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// The file that `path` names in the end, which need not exist.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.file_type().is_symlink() => {
+                let target = fs::read_link(&path)?;
+                path = path.parent().unwrap_or(Path::new("")).join(target);
+            }
+            Ok(_) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!("{}: too many links", path.display())))
+}
+
+/// Makes the names in the folder of `path` durable.
+pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => sync_folder(Path::new(".")),
+        Some(folder) => sync_folder(folder),
+        None => Ok(()),
+    }
+}
+
+/// Makes the names in `folder` durable.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Moves `path` out of the way as `<name>.<why>-<n>`, with the first `n` that is free, and says where it is now.
+pub(crate) fn set_aside(path: &Path, why: &str) -> io::Result<PathBuf> {
+    for number in 1_u32.. {
+        let place = sibling(path, &format!(".{why}-{number}"));
+        if fs::symlink_metadata(&place).is_err() {
+            fs::rename(path, &place)?;
+            sync_folder_of(&place)?;
+            return Ok(place);
+        }
+    }
+    Err(io::Error::other("no name is free"))
+}
+
+/// A name in the same folder, made of the file's name and `ending`.
+fn sibling(path: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_is_new_or_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.md");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+        let error = replace(&folder.path().join("no/a.md"), b"x");
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_modes_stay() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("real")).unwrap();
+        let (real, link) = (folder.path().join("real/a.md"), folder.path().join("a.md"));
+        symlink("real/a.md", &link).unwrap();
+        replace(&link, b"through a dangling link").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&link, b"again").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().file_type().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"again");
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(replace(&folder.path().join("loop"), b"x").is_err());
+    }
+
+    #[test]
+    fn aside_is_numbered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        for number in 1..3 {
+            fs::write(&path, "x").unwrap();
+            let place = set_aside(&path, "damaged").unwrap();
+            assert_eq!(place, folder.path().join(format!("a.json.damaged-{number}")));
+        }
+        assert!(set_aside(&path, "damaged").is_err(), "there is nothing to move");
+    }
+}

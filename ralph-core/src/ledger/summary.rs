@@ -1,0 +1,399 @@
+//! `summary.md`: what a run came to, for the person who reads it in the morning.
+
+use std::{collections::BTreeSet, fmt::Write as _, io, path::PathBuf};
+
+use super::{layout::Ledger, logs, quote, replace, time};
+use crate::{
+    budget::Usd,
+    id::{ItemRef, RunId},
+    journal::Record,
+    machine::{Attempt, End, Fact, Iteration, Refusal, VerifyOutcome},
+    plan::{ItemStatus, Plan},
+    stop::{Stop, StopReason},
+};
+
+/// How long texts of other people may be in a line, in characters.
+const TEXT_MAX: usize = 300;
+
+/// How many lines of output are shown.
+const OUTPUT_LINES: usize = 20;
+const OUTPUT_WIDTH: usize = 160;
+
+/// How many open items are named.
+const OPEN_MAX: usize = 15;
+
+/// What a summary is made of.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Summary<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Its records so far, the stop included.
+    pub records: &'a [Record],
+    /// The plan as it is now, where it can be read.
+    pub plan: Option<&'a Plan>,
+    /// Items that earlier runs accepted; those of the records need not be in it.
+    pub accepted: &'a BTreeSet<ItemRef>,
+}
+
+impl<'a> Summary<'a> {
+    /// Of these records of `run`, with the plan as it is now and the items that earlier runs accepted.
+    pub fn new(
+        run: &'a RunId,
+        records: &'a [Record],
+        plan: Option<&'a Plan>,
+        accepted: &'a BTreeSet<ItemRef>,
+    ) -> Self {
+        Self { run, records, plan, accepted }
+    }
+
+    /// Renders and writes it to the run's folder.
+    pub fn write(&self, ledger: &Ledger) -> io::Result<PathBuf> {
+        let path = ledger.summary(self.run);
+        replace::replace(&path, self.render().as_bytes())?;
+        Ok(path)
+    }
+
+    /// The page.
+    pub fn render(&self) -> String {
+        let stop = self.records.iter().rev().find_map(|record| match &record.fact {
+            Fact::Stopped { stop } => Some(stop),
+            _ => None,
+        });
+        let mut page = String::new();
+        self.head(&mut page, stop);
+        self.outcomes(&mut page);
+        self.unexplained(&mut page);
+        self.last(&mut page);
+        self.costs(&mut page);
+        if let Some(stop) = stop {
+            let _ = writeln!(page, "\n## What to do next\n\n{}", advice(stop.reason));
+        }
+        page
+    }
+
+    fn head(&self, page: &mut String, stop: Option<&Stop>) {
+        let name = stop.map_or("still running", |stop| stop.reason.name());
+        let _ = writeln!(page, "# Run {}: {name}", self.run);
+        if let (Some(first), Some(last)) = (self.records.first(), self.records.last()) {
+            let _ = writeln!(page, "\n{} to {}", time::stamp(first.at), time::stamp(last.at));
+        }
+        if let Some(stop) = stop.filter(|stop| !stop.detail.is_empty()) {
+            let _ = write!(page, "\n{}", quote::block(&stop.detail, OUTPUT_LINES, OUTPUT_WIDTH));
+        }
+    }
+
+    /// Every item's last iteration, and what is still open.
+    fn outcomes(&self, page: &mut String) {
+        let mut last: Vec<&Iteration> = Vec::new();
+        for record in self.records {
+            if let Fact::Marked { iteration, .. } = &record.fact {
+                last.retain(|known| known.item != iteration.item);
+                last.push(iteration);
+            }
+        }
+        let done = |iteration: &&&Iteration| iteration.to == ItemStatus::Done;
+        section(page, "What passed", last.iter().filter(done).map(|i| outcome(i)));
+        section(page, "What did not pass", last.iter().filter(|i| !done(i)).map(|i| outcome(i)));
+        let open = self.items(ItemStatus::Open);
+        let mut lines: Vec<String> = open.iter().take(OPEN_MAX).cloned().collect();
+        if open.len() > OPEN_MAX {
+            lines.push(format!("- and {} more", open.len() - OPEN_MAX));
+        }
+        section(page, "Still open", lines.into_iter());
+    }
+
+    /// The items of the plan with this status.
+    fn items(&self, status: ItemStatus) -> Vec<String> {
+        self.named(|item| item.1 == status)
+    }
+
+    fn named(&self, wanted: impl Fn(&(ItemRef, ItemStatus)) -> bool) -> Vec<String> {
+        let phases = self.plan.into_iter().flat_map(|plan| &plan.phases);
+        let items =
+            phases.flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item)));
+        items
+            .filter(|(name, item)| wanted(&(name.clone(), item.status)))
+            .map(|(name, item)| format!("- {}: {}", text(&name.to_string()), text(&item.title)))
+            .collect()
+    }
+
+    /// What the plan says that no record explains.
+    fn unexplained(&self, page: &mut String) {
+        let own = accepted(self.records);
+        let by_hand = self.named(|(name, status)| {
+            *status == ItemStatus::Done && !own.contains(name) && !self.accepted.contains(name)
+        });
+        if !by_hand.is_empty() {
+            section(page, "Ticked by hand", by_hand.into_iter());
+            page.push_str(
+                "\nRalph never verified these: somebody marked them as done in the plan.\n",
+            );
+        }
+        let unknown = self.items(ItemStatus::Unknown);
+        if !unknown.is_empty() {
+            section(page, "Marks that ralph does not know", unknown.into_iter());
+            page.push_str(
+                "\nThese are never picked and never done; `ralph check` names the lines.\n",
+            );
+        }
+        if self.plan.is_none() {
+            page.push_str("\nThe plan cannot be read now, so what is still open is not listed.\n");
+        }
+    }
+
+    /// The sessions of the last iteration, with what they said and how they were judged.
+    fn last(&self, page: &mut String) {
+        let Some(number) =
+            self.records.iter().rev().find_map(|record| began(record).map(|a| a.iteration))
+        else {
+            return;
+        };
+        let mut within = false;
+        for record in self.records {
+            match &record.fact {
+                Fact::Began { attempt } => {
+                    let first = !within;
+                    within = attempt.iteration == number;
+                    if within && first {
+                        let (item, title) = (&attempt.spec.item, &attempt.spec.title);
+                        let _ = writeln!(
+                            page,
+                            "\n## The last iteration: {} {}\n",
+                            text(&item.to_string()),
+                            text(title)
+                        );
+                    }
+                    if within {
+                        let _ = writeln!(
+                            page,
+                            "- session {} began {}",
+                            attempt.id.number,
+                            time::stamp(record.at)
+                        );
+                    }
+                }
+                fact if within => judged(page, fact),
+                _ => {}
+            }
+        }
+    }
+
+    fn costs(&self, page: &mut String) {
+        let (mut sessions, mut silent, mut known, mut tokens) = (0_u32, 0_u32, Usd::ZERO, 0_u64);
+        for record in self.records {
+            if let Fact::Ended { usage, end, .. } = &record.fact {
+                if matches!(end, End::NoAgent(_)) {
+                    continue;
+                }
+                sessions += 1;
+                match usage.cost {
+                    Some(cost) => known = known + cost,
+                    None => silent += 1,
+                }
+                tokens = tokens.saturating_add(usage.tokens.map_or(0, |tokens| tokens.billed()));
+            }
+        }
+        page.push_str("\n## What it cost\n\n");
+        let _ = writeln!(page, "- sessions: {sessions}");
+        let cost = match (silent, sessions) {
+            (_, 0) => Usd::ZERO.to_string(),
+            (0, _) => known.to_string(),
+            (silent, all) if silent == all => "unknown".to_owned(),
+            (silent, _) => {
+                format!("{known} and what {silent} of the sessions did not report (unknown)")
+            }
+        };
+        let _ = writeln!(page, "- cost: {cost}");
+        if tokens > 0 {
+            let _ = writeln!(page, "- tokens reported: {tokens}");
+        }
+    }
+}
+
+/// The items that these records accepted: their work verified twice and on the branch.
+pub fn accepted(records: &[Record]) -> BTreeSet<ItemRef> {
+    let (mut current, mut accepted) = (None, BTreeSet::new());
+    for record in records {
+        match &record.fact {
+            Fact::Began { attempt } => current = Some(&attempt.spec.item),
+            Fact::Accepted { .. } => accepted.extend(current.cloned()),
+            // Parked work that was approved, and verified items without a session of this run.
+            Fact::Marked { iteration, .. } if iteration.to == ItemStatus::Done => {
+                accepted.insert(iteration.item.clone());
+            }
+            _ => {}
+        }
+    }
+    accepted
+}
+
+fn began(record: &Record) -> Option<&Attempt> {
+    match &record.fact {
+        Fact::Began { attempt } => Some(attempt),
+        _ => None,
+    }
+}
+
+fn text(text: &str) -> String {
+    quote::line(text, TEXT_MAX)
+}
+
+fn section(page: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(page, "\n## {title}\n");
+    for line in lines {
+        page.push_str(&line);
+        page.push('\n');
+    }
+}
+
+fn outcome(iteration: &Iteration) -> String {
+    let mut line = format!("- {}: {}", text(&iteration.item.to_string()), text(&iteration.title));
+    if iteration.to != ItemStatus::Done {
+        let _ = write!(line, " — {}", iteration.to);
+        if let Some(decision) = &iteration.decision {
+            let _ = write!(line, " {decision}");
+        }
+        if !iteration.why.is_empty() {
+            let _ = write!(line, ": {}", text(&iteration.why));
+        }
+    }
+    let sessions = if iteration.sessions == 1 { "session" } else { "sessions" };
+    let cost = logs::cost(iteration.cost);
+    let _ = write!(line, " ({} {sessions}, cost {cost}", iteration.sessions);
+    match (&iteration.revision, &iteration.kept) {
+        (_, Some(kept)) => {
+            let _ = write!(line, ", kept as `{}`", text(kept));
+        }
+        (Some(revision), None) => {
+            let _ = write!(line, ", commit {}", text(revision.short()));
+        }
+        (None, None) => {}
+    }
+    line.push(')');
+    line
+}
+
+/// What a fact says of the session under way.
+fn judged(page: &mut String, fact: &Fact) {
+    let mut block = "";
+    match fact {
+        Fact::Ended { end, usage, signal, .. } => {
+            let how = match end {
+                End::Finished => "ended".to_owned(),
+                End::Failed(why) => format!("failed: {}", text(why)),
+                End::Limit(which) => format!("was ended at a limit: {}", text(which)),
+                End::Cancelled => "was cancelled".to_owned(),
+                End::Interrupted => "was interrupted: ralph ended in the middle of it".to_owned(),
+                End::Unavailable { trouble, detail, .. } => {
+                    format!("found no agent: {trouble}: {}", text(detail))
+                }
+                End::NoAgent(why) => format!("did not take place: {}", text(why)),
+            };
+            let _ = writeln!(page, "- it {how} (cost {})", logs::cost(usage.cost));
+            if let Some(signal) = signal.as_ref().filter(|signal| !signal.summary.is_empty()) {
+                let _ = writeln!(page, "- the agent says: \"{}\"", text(&signal.summary));
+            }
+        }
+        Fact::Captured { stat, findings, .. } => {
+            let files = if stat.files == 1 { "file" } else { "files" };
+            let _ = write!(page, "- it changed {} {files}", stat.files);
+            if let (Some(added), Some(removed)) = (stat.added, stat.removed) {
+                let _ = write!(page, " (+{added} −{removed} lines)");
+            }
+            page.push('\n');
+            for finding in findings {
+                let _ = writeln!(page, "- not taken in: {}", text(&finding.to_string()));
+            }
+        }
+        Fact::Verified { stage, outcome, summary, tail, .. } => {
+            let said = match outcome {
+                VerifyOutcome::Pass => "passed",
+                VerifyOutcome::Fail => "failed",
+                VerifyOutcome::Broken => "could not be judged",
+            };
+            let _ = writeln!(page, "- verification ({stage}) {said}: {}", text(summary));
+            block = tail;
+        }
+        Fact::NotAccepted { why } => {
+            let why = match why {
+                Refusal::ItemChanged => "its row in the plan was edited meanwhile".to_owned(),
+                Refusal::Overtaken(tip) => {
+                    format!("somebody committed {} meanwhile", text(tip.short()))
+                }
+                Refusal::Lost(why) => format!("the branch is lost: {}", text(why)),
+            };
+            let _ = writeln!(page, "- it was not accepted: {why}");
+        }
+        Fact::Marked { iteration, .. } => {
+            let _ = writeln!(page, "- the item is now {}", iteration.to);
+        }
+        _ => {}
+    }
+    let block = quote::block(block, OUTPUT_LINES, OUTPUT_WIDTH);
+    if !block.is_empty() {
+        // Inside of the list item: an indented block needs two more.
+        page.push('\n');
+        for line in block.lines() {
+            let _ = writeln!(page, "  {line}");
+        }
+        page.push('\n');
+    }
+}
+
+/// What a person should do after a stop.
+fn advice(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Success => "Look at what was done (`ralph diff`) and merge the branch.",
+        StopReason::Cancelled => "`ralph run` goes on where the run stood.",
+        StopReason::Fault => {
+            "Something of ralph's own failed, or the disk. `ralph doctor` looks for it; then `ralph run` goes on."
+        }
+        StopReason::PlanInvalid => {
+            "Correct the plan: `ralph check` names every place. Then `ralph run` goes on."
+        }
+        StopReason::NotApproved => {
+            "Read what changed and approve it: `ralph approve --by WHO`. Then `ralph run` goes on."
+        }
+        StopReason::BranchMoved => {
+            "The run's branch is gone or was rewritten. Put it back, or start from another branch."
+        }
+        StopReason::Environment => {
+            "Put the surroundings right (a service, a tool, `Setup:`), then `ralph run` goes on."
+        }
+        StopReason::VerifierBroken => {
+            "The verify command could not judge, on the branch either. Run it by hand on a clean checkout, correct it, then `ralph run` goes on."
+        }
+        StopReason::AgentUnavailable => {
+            "See that the agent is installed, logged in and within its limits; then `ralph run` goes on."
+        }
+        StopReason::BlockerLimit => {
+            "Too many items are blocked: read BLOCKERS.md, correct the items or their verifiers, then `ralph retry ITEM` and `ralph run`."
+        }
+        StopReason::NoProgress => {
+            "Sessions change nothing or undo each other. Read the last iteration: the item may be too large, or its verifier cannot be satisfied."
+        }
+        StopReason::BudgetExhausted => {
+            "A budget was used up, by design. Review what is there; `ralph run` goes on with a new budget (cost and tokens are raised by a flag)."
+        }
+        StopReason::AutoGateFailed => {
+            "The phase's automatic gate is closed. Its output is with the decision in the queue: answer it with `ralph btw`."
+        }
+        StopReason::AwaitingDecisions => {
+            "Only items that wait for you are left: answer with `ralph btw`, then `ralph run` goes on."
+        }
+        StopReason::ManualGate => {
+            "A person must open the phase's gate: look at the branch, answer with `ralph btw`, then `ralph run` goes on."
+        }
+        StopReason::Checkpoint => {
+            "A planned pause: look at what was done so far, answer with `ralph btw`, then `ralph run` goes on."
+        }
+        StopReason::ItemsBlocked => {
+            "What is left is blocked or carries an unknown mark: read BLOCKERS.md, then `ralph retry ITEM` or correct the plan."
+        }
+    }
+}
