@@ -52,7 +52,9 @@ impl Project {
 
     fn only_prd(&self) -> Result<PathBuf, CliError> {
         let mut found: Vec<PathBuf> = fs::read_dir(self.ledger.root())
-            .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_prd(path)).collect())
+            .map(|entries| {
+                entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_prd(path)).collect()
+            })
             .unwrap_or_default();
         found.sort();
         let root = self.ledger.root().display();

@@ -3,10 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy as _;
-use ralph_agents::{
-    ClaudeCode, CommandAgent, ProcessOptions,
-    claude::Permissions as ClaudePermissions,
-};
+use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions, claude::Permissions as ClaudePermissions};
 use ralph_core::AgentBackend;
 use ralph_vcs::{DEFAULT_KEEP, GitOptions};
 use ralph_verify::{CommandVerifier, EnvCheck, SetupVerifier, Shell};

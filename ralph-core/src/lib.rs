@@ -25,6 +25,7 @@ mod signal;
 mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod text;
 mod vcs;
 mod verify;
 
@@ -47,6 +48,7 @@ pub use crate::{
     prompt::{Prompt, PromptInput},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
+    text::printable,
     vcs::{
         Accepted, Caches, DiffStat, Finding, FindingKind, KeepKind, Placed, Seal, Site, Snapshot, Tip, Tree, Vcs,
         VcsError,

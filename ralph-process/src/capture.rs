@@ -55,11 +55,7 @@ impl Captured {
 ///
 /// # Errors
 /// See [`SpawnError`]. An exit code other than 0 and a limit that was reached are no errors but an [`End`].
-pub async fn capture(
-    command: &Command,
-    time: Duration,
-    max_stdout: usize,
-) -> Result<Captured, SpawnError> {
+pub async fn capture(command: &Command, time: Duration, max_stdout: usize) -> Result<Captured, SpawnError> {
     let mut group = Group::spawn(
         command,
         std::process::Stdio::piped(),

@@ -93,10 +93,7 @@ impl Command {
 
     /// The same with more variables.
     #[must_use]
-    pub fn envs(
-        mut self,
-        vars: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-    ) -> Self {
+    pub fn envs(mut self, vars: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>) -> Self {
         self.env.extend(vars.into_iter().map(|(name, value)| (name.into(), value.into())));
         self
     }

@@ -87,10 +87,7 @@ pub fn inherited(extra: &[String]) -> Vec<(OsString, OsString)> {
 }
 
 /// The same for given variables.
-pub fn select(
-    vars: impl IntoIterator<Item = (OsString, OsString)>,
-    extra: &[String],
-) -> Vec<(OsString, OsString)> {
+pub fn select(vars: impl IntoIterator<Item = (OsString, OsString)>, extra: &[String]) -> Vec<(OsString, OsString)> {
     vars.into_iter()
         .filter(|(name, _)| {
             ALLOWED.iter().any(|pattern| matches(pattern, name))
@@ -111,8 +108,7 @@ fn matches(pattern: &str, name: &OsStr) -> bool {
 const ONLY_BY_NAME: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_*", "GIT_*", "RALPH_*"];
 
 fn matches_extra(pattern: &str, name: &OsStr) -> bool {
-    matches(pattern, name)
-        && (!pattern.ends_with('*') || !ONLY_BY_NAME.iter().any(|only| matches(only, name)))
+    matches(pattern, name) && (!pattern.ends_with('*') || !ONLY_BY_NAME.iter().any(|only| matches(only, name)))
 }
 
 #[cfg(test)]
@@ -127,8 +123,7 @@ mod tests {
 
     #[test]
     fn basics_and_toolchains_pass_and_secrets_do_not() {
-        let vars =
-            ["PATH", "LC_ALL", "LC_", "XLC_ALL", "CARGO_HOME", "ANTHROPIC_API_KEY", "GIT_DIR"];
+        let vars = ["PATH", "LC_ALL", "LC_", "XLC_ALL", "CARGO_HOME", "ANTHROPIC_API_KEY", "GIT_DIR"];
         assert_eq!(names(&vars, &[]), ["PATH", "LC_ALL", "LC_", "CARGO_HOME"]);
     }
 

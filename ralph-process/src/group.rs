@@ -13,9 +13,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{
-        Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
-    },
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid},
 };
 
 use crate::{
@@ -71,8 +69,8 @@ impl Group {
             Some(value) => std_command.env(sweep::MARK_VARIABLE, value),
             None => std_command.env_remove(sweep::MARK_VARIABLE),
         };
-        let child = sweep::register(mark.as_deref(), || std_command.spawn())
-            .map_err(|source| spawn_error(command, source))?;
+        let child =
+            sweep::register(mark.as_deref(), || std_command.spawn()).map_err(|source| spawn_error(command, source))?;
         let Some(pid) = Pid::from_raw(child.id().cast_signed()) else {
             return Err(wait_error(&command.program, io::Error::other("no process id")));
         };
@@ -219,9 +217,7 @@ impl Drop for Group {
         if let Some(mark) = &self.mark {
             let _ = sweep::sweep(mark);
         }
-        while test_kill_process_group(self.pid).is_ok()
-            && sweep::group_is_alive(self.pid)
-            && Instant::now() < deadline
+        while test_kill_process_group(self.pid).is_ok() && sweep::group_is_alive(self.pid) && Instant::now() < deadline
         {
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -245,10 +241,7 @@ async fn blocking<T: Default + Send + 'static>(mark: &str, work: fn(&str) -> T) 
 }
 
 #[cfg(target_os = "linux")]
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open"
-)]
+#[expect(deprecated, reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open")]
 fn pidfd(pid: Pid) -> Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>> {
     // Not there on old kernels and in some sandboxes: polled then.
     let fd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
@@ -283,10 +276,7 @@ fn resolve(command: &Command) -> Result<PathBuf, SpawnError> {
         }
     }
     match found {
-        Some(program) => Err(SpawnError::NotExecutable {
-            program,
-            source: io::ErrorKind::PermissionDenied.into(),
-        }),
+        Some(program) => Err(SpawnError::NotExecutable { program, source: io::ErrorKind::PermissionDenied.into() }),
         None => Err(not_found(program)),
     }
 }
@@ -299,9 +289,7 @@ fn spawn_error(command: &Command, source: io::Error) -> SpawnError {
     let program = command.program.clone();
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         // The file was there a moment ago, so it is the interpreter of a script that is missing, or it was removed.
-        Some(Errno::NOENT) if !command.dir.is_dir() => {
-            SpawnError::Folder { dir: command.dir.clone() }
-        }
+        Some(Errno::NOENT) if !command.dir.is_dir() => SpawnError::Folder { dir: command.dir.clone() },
         Some(Errno::NOENT | Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR) => {
             SpawnError::NotExecutable { program, source }
         }

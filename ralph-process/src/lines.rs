@@ -28,13 +28,7 @@ impl Follower {
     pub(crate) fn new(path: &Path, position: u64, line_bytes: usize) -> Result<Self, SpawnError> {
         let path = path.to_owned();
         match File::open(&path) {
-            Ok(file) => Ok(Self {
-                path,
-                file,
-                position,
-                line: Lines::new(line_bytes),
-                chunk: vec![0; CHUNK].into(),
-            }),
+            Ok(file) => Ok(Self { path, file, position, line: Lines::new(line_bytes), chunk: vec![0; CHUNK].into() }),
             Err(source) => Err(SpawnError::Output { path, source }),
         }
     }

@@ -53,19 +53,12 @@ pub async fn run(
         () = std::future::ready(()) => false,
     };
     if cancelled {
-        return Ok(Finished {
-            end: End::Cancelled,
-            took: Duration::ZERO,
-            cut: false,
-            left_behind: 0,
-            swept: true,
-        });
+        return Ok(Finished { end: End::Cancelled, took: Duration::ZERO, cut: false, left_behind: 0, swept: true });
     }
 
     let files = output.open()?;
     let follower = Follower::new(output.stdout(), files.stdout.start, limits.line_bytes)?;
-    let failed =
-        |path: &std::path::Path, source| SpawnError::Output { path: path.to_owned(), source };
+    let failed = |path: &std::path::Path, source| SpawnError::Output { path: path.to_owned(), source };
     let stdout = files.stdout.file.try_clone().map_err(|e| failed(output.stdout(), e))?;
     let stderr = files.stderr_file().try_clone().map_err(|e| failed(output.stderr(), e))?;
     let mut group = Group::spawn(command, stdout, stderr, Some(new_mark()))?;
@@ -77,8 +70,7 @@ pub async fn run(
     let feed = Feed::new(pipe, input).map_err(|error| group.error(error))?;
 
     let started = Instant::now();
-    let mut watch =
-        Watch { limits, files, follower, feed, started, last_output: None, pause: PAUSE.0 };
+    let mut watch = Watch { limits, files, follower, feed, started, last_output: None, pause: PAUSE.0 };
     let mut reason = tokio::select! {
         biased;
         reason = watch.until_exit(&group, &mut on_line) => reason?,
@@ -117,11 +109,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Waits for the exit (`None`) or the first limit. May be dropped and called again.
-    async fn until_exit(
-        &mut self,
-        group: &Group,
-        on_line: &mut impl FnMut(&str),
-    ) -> Result<Option<End>, SpawnError> {
+    async fn until_exit(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<Option<End>, SpawnError> {
         loop {
             if self.turn(group, self.until_limit()).await? {
                 return Ok(None);
@@ -134,11 +122,7 @@ impl Watch<'_> {
     }
 
     /// Waits for the exit while there is grace.
-    async fn grace(
-        &mut self,
-        group: &Group,
-        on_line: &mut impl FnMut(&str),
-    ) -> Result<(), SpawnError> {
+    async fn grace(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<(), SpawnError> {
         let deadline = Instant::now() + self.limits.grace;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             if self.turn(group, Some(left)).await? {

@@ -45,10 +45,7 @@ fn leaders() -> MutexGuard<'static, BTreeMap<i32, Option<String>>> {
 }
 
 /// Starts a leader and remembers it.
-pub(crate) fn register(
-    mark: Option<&str>,
-    spawn: impl FnOnce() -> io::Result<Child>,
-) -> io::Result<Child> {
+pub(crate) fn register(mark: Option<&str>, spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     let mut leaders = leaders();
     let child = spawn()?;
     leaders.insert(child.id().cast_signed(), mark.map(str::to_owned));
@@ -56,10 +53,7 @@ pub(crate) fn register(
 }
 
 /// Reaps a leader that has ended and forgets it.
-pub(crate) fn unregister(
-    pid: Pid,
-    reap: impl FnOnce() -> io::Result<ExitStatus>,
-) -> io::Result<ExitStatus> {
+pub(crate) fn unregister(pid: Pid, reap: impl FnOnce() -> io::Result<ExitStatus>) -> io::Result<ExitStatus> {
     let mut leaders = leaders();
     leaders.remove(&pid.as_raw_nonzero().get());
     reap()
@@ -83,9 +77,7 @@ pub(crate) fn new_mark() -> String {
 
 /// A mark without the characters that separate marks or cannot stand in a variable.
 fn clean_mark(mark: &str) -> String {
-    mark.chars()
-        .map(|c| if c.is_ascii_alphanumeric() || "._/-".contains(c) { c } else { '-' })
-        .collect()
+    mark.chars().map(|c| if c.is_ascii_alphanumeric() || "._/-".contains(c) { c } else { '-' }).collect()
 }
 
 pub(crate) fn is_subreaper() -> bool {
@@ -143,8 +135,7 @@ mod system {
     use rustix::{
         io::Errno,
         process::{
-            Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open,
-            pidfd_send_signal, waitid,
+            Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_open, pidfd_send_signal, waitid,
         },
     };
 
@@ -206,17 +197,14 @@ mod system {
 
     /// Whether a process carries a mark. One that cannot be read is somebody else's or gone.
     fn carries(pid: i32, mark: &str, buffer: &mut Vec<u8>) -> bool {
-        marks(pid, buffer)
-            .is_some_and(|marks| marks.split(|&b| b == b':').any(|m| m == mark.as_bytes()))
+        marks(pid, buffer).is_some_and(|marks| marks.split(|&b| b == b':').any(|m| m == mark.as_bytes()))
     }
 
     fn marks(pid: i32, buffer: &mut Vec<u8>) -> Option<&[u8]> {
         buffer.clear();
         let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
         file.take(ENVIRON_MAX).read_to_end(buffer).ok()?;
-        buffer
-            .split(|&b| b == 0)
-            .find_map(|var| var.strip_prefix(MARK_VARIABLE.as_bytes())?.strip_prefix(b"="))
+        buffer.split(|&b| b == 0).find_map(|var| var.strip_prefix(MARK_VARIABLE.as_bytes())?.strip_prefix(b"="))
     }
 
     /// Kills a process if it is still the marked one: its id may belong to another by now.
@@ -259,9 +247,8 @@ mod system {
             if reap(id) {
                 continue;
             }
-            let marks: Vec<&[u8]> = marks(pid, &mut buffer)
-                .map(|marks| marks.split(|&b| b == b':').collect())
-                .unwrap_or_default();
+            let marks: Vec<&[u8]> =
+                marks(pid, &mut buffer).map(|marks| marks.split(|&b| b == b':').collect()).unwrap_or_default();
             let has = |mark: &str| marks.contains(&mark.as_bytes());
             if others.iter().any(|other| has(other)) {
                 continue;

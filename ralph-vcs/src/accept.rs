@@ -74,19 +74,14 @@ impl GitVcs {
 
     /// Runs one batch of ref changes. It is not ended by a cancellation: it takes milliseconds, and a git that is killed
     /// in it leaves locks.
-    pub(crate) async fn update_refs(
-        &self,
-        lines: Vec<u8>,
-        reason: &str,
-    ) -> Result<Output, VcsError> {
+    pub(crate) async fn update_refs(&self, lines: Vec<u8>, reason: &str) -> Result<Output, VcsError> {
         let call = self.git.call("update-ref").args(["-m", reason]);
         call.args(["--no-deref", "-z", "--stdin"]).stdin(lines).run_through().await
     }
 
     /// The commit that the ref `name` holds.
     pub(crate) async fn read_ref(&self, name: &str, cx: &Cx) -> Result<Option<Revision>, VcsError> {
-        let call =
-            self.git.call("rev-parse").args(["--verify", "--quiet", "--end-of-options", name]);
+        let call = self.git.call("rev-parse").args(["--verify", "--quiet", "--end-of-options", name]);
         let output = call.run(cx).await?;
         match output.code {
             Some(0) => Ok(Some(Revision::new(line(&output.stdout)))),
@@ -95,12 +90,7 @@ impl GitVcs {
         }
     }
 
-    pub(crate) async fn is_ancestor(
-        &self,
-        old: &Revision,
-        new: &Revision,
-        cx: &Cx,
-    ) -> Result<bool, VcsError> {
+    pub(crate) async fn is_ancestor(&self, old: &Revision, new: &Revision, cx: &Cx) -> Result<bool, VcsError> {
         let call = self.git.call("merge-base").args(["--is-ancestor", old.as_str(), new.as_str()]);
         let output = call.run(cx).await?;
         match output.code {

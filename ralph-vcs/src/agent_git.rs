@@ -81,8 +81,7 @@ fn copy_if_there(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Writes `section.sub.key` as git writes it.
 fn setting(config: &mut Vec<u8>, key: &str, value: &[u8]) {
-    let (Some((section, rest)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.'))
-    else {
+    let (Some((section, rest)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.')) else {
         return;
     };
     config.extend_from_slice(format!("[{section}").as_bytes());

@@ -11,12 +11,7 @@ const MOST_ATTRIBUTES: usize = 4 << 20;
 
 impl GitVcs {
     /// Adds to `report` what concerns the files of `head`.
-    pub(crate) async fn look_at_files(
-        &self,
-        report: &mut Preflight,
-        head: &Revision,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    pub(crate) async fn look_at_files(&self, report: &mut Preflight, head: &Revision, cx: &Cx) -> Result<(), VcsError> {
         let call = self.git.call("ls-tree").args(["-r", "-z", "--full-tree", head.as_str()]);
         let list = call.ok(cx).await?;
         let mut submodules = 0;
@@ -68,9 +63,7 @@ impl GitVcs {
             return;
         };
         let program = command.split_whitespace().next().unwrap_or_default();
-        if which::which_in_global(program, Some(&self.search_path))
-            .map_or(true, |mut found| found.next().is_none())
-        {
+        if which::which_in_global(program, Some(&self.search_path)).map_or(true, |mut found| found.next().is_none()) {
             report.refusals.push(format!(
                 "files ask for the filter `{name}`, whose program `{program}` is not on the PATH; install it"
             ));

@@ -16,9 +16,7 @@ impl GitVcs {
         let (lines, tip) = match preflight.branch {
             BranchState::Ours { tip, .. } => return Ok(Tip::At(tip)),
             // Known by the trailers of its commits: it gets its mark back.
-            BranchState::Known { tip, base } => {
-                (format!("update {}\0{base}\0\0", self.marker_ref), tip)
-            }
+            BranchState::Known { tip, base } => (format!("update {}\0{base}\0\0", self.marker_ref), tip),
             BranchState::Absent => {
                 let Some(head) = preflight.head else {
                     return Err(VcsError::Refused("the repository has no commit yet".to_owned()));
@@ -65,11 +63,7 @@ impl GitVcs {
                 let link = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
                 let place = link.trim().strip_suffix("/.git").unwrap_or(link.trim());
                 let own = self.common_dir.parent().unwrap_or(&self.common_dir);
-                return Ok(Some(if place.is_empty() {
-                    own.display().to_string()
-                } else {
-                    place.to_owned()
-                }));
+                return Ok(Some(if place.is_empty() { own.display().to_string() } else { place.to_owned() }));
             }
         }
         if !self.reftable {

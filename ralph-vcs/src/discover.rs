@@ -35,9 +35,8 @@ impl GitVcs {
         let environment = Environment::new(options.environment.as_deref());
         let operator = Git::of_operator(find_git(&options, &environment)?, &environment);
         let version = version(&operator, &cx).await?;
-        let folder = std::fs::canonicalize(&options.repository).map_err(|error| {
-            VcsError::Refused(format!("{}: {error}", options.repository.display()))
-        })?;
+        let folder = std::fs::canonicalize(&options.repository)
+            .map_err(|error| VcsError::Refused(format!("{}: {error}", options.repository.display())))?;
         let found = Found::at(&operator, &folder, &cx).await?;
         let settings = Settings::read(&operator, &folder, &cx).await?;
         let identity = settings.identity(options.author.as_deref(), &environment)?;
@@ -48,13 +47,7 @@ impl GitVcs {
         let mut forbidden = vec![sites.as_path(), found.common_dir.as_path()];
         forbidden.extend(found.root.as_deref());
         let path = environment.search_path(&forbidden);
-        let git = operator.of_engine(
-            &found.common_dir,
-            &path,
-            &environment,
-            &identity.variables(),
-            &passed_on,
-        );
+        let git = operator.of_engine(&found.common_dir, &path, &environment, &identity.variables(), &passed_on);
         check_ledger(&options.ledger)?;
         Ok(Self {
             name: format!("branch {}", options.branch),
@@ -99,8 +92,7 @@ fn find_git(options: &GitOptions, environment: &Environment) -> Result<PathBuf, 
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, VcsError> {
-    std::path::absolute(path)
-        .map_err(|error| VcsError::Refused(format!("{}: {error}", path.display())))
+    std::path::absolute(path).map_err(|error| VcsError::Refused(format!("{}: {error}", path.display())))
 }
 
 async fn version(git: &Git, cx: &Cx) -> Result<String, VcsError> {
@@ -108,10 +100,7 @@ async fn version(git: &Git, cx: &Cx) -> Result<String, VcsError> {
     let version = said.split_whitespace().nth(2).unwrap_or_default().to_owned();
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < OLDEST {
-        return Err(VcsError::Refused(format!(
-            "git {version} is too old; install {}.{} or newer",
-            OLDEST.0, OLDEST.1
-        )));
+        return Err(VcsError::Refused(format!("git {version} is too old; install {}.{} or newer", OLDEST.0, OLDEST.1)));
     }
     Ok(version)
 }
@@ -163,18 +152,14 @@ fn check_ledger(ledger: &str) -> Result<(), VcsError> {
     if ledger.trim_matches('/').split('/').all(fine) && !ledger.starts_with('/') {
         return Ok(());
     }
-    Err(VcsError::Refused(format!(
-        "the control folder `{ledger}` is not a folder below the repository's root"
-    )))
+    Err(VcsError::Refused(format!("the control folder `{ledger}` is not a folder below the repository's root")))
 }
 
 /// Whether the disk below `path` takes `a` for `A`: a name on the way is looked up in the other case. Never copied from
 /// the operator's settings, for their checkout may be on another disk.
 fn ignores_case(path: &Path) -> bool {
     let swapped = |name: &str| -> String {
-        name.chars()
-            .map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() })
-            .collect()
+        name.chars().map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect()
     };
     for folder in path.ancestors() {
         let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { continue };

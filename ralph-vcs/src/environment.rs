@@ -36,9 +36,7 @@ impl Environment {
     pub(crate) fn for_git(&self) -> impl Iterator<Item = (OsString, OsString)> {
         let fine = |name: &OsStr| {
             let of_git = name.as_encoded_bytes().starts_with(b"GIT_");
-            (!of_git || FILES.iter().any(|file| name == *file))
-                && name != "LC_ALL"
-                && name != "LANGUAGE"
+            (!of_git || FILES.iter().any(|file| name == *file)) && name != "LC_ALL" && name != "LANGUAGE"
         };
         let all = self.0.iter().filter(move |(name, _)| fine(name));
         all.map(|(name, value)| (name.clone(), value.clone()))
@@ -54,9 +52,7 @@ impl Environment {
     /// The `PATH` without what is relative or inside `forbidden`: a filter's program is never found in a tree.
     pub(crate) fn search_path(&self, forbidden: &[&Path]) -> OsString {
         let path = self.get("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".as_ref());
-        let fine = |folder: &PathBuf| {
-            folder.is_absolute() && !forbidden.iter().any(|root| folder.starts_with(root))
-        };
+        let fine = |folder: &PathBuf| folder.is_absolute() && !forbidden.iter().any(|root| folder.starts_with(root));
         let folders = std::env::split_paths(path).filter(fine);
         std::env::join_paths(folders).unwrap_or_else(|_| "/usr/bin:/bin".into())
     }

@@ -61,14 +61,7 @@ impl GitVcs {
             }
         };
         file("the index", &self.git_dir.join("index"));
-        for name in [
-            "config",
-            "config.worktree",
-            "packed-refs.lock",
-            "shallow",
-            "info/exclude",
-            "info/attributes",
-        ] {
+        for name in ["config", "config.worktree", "packed-refs.lock", "shallow", "info/exclude", "info/attributes"] {
             file(name, &self.common_dir.join(name));
         }
         file("the stash", &self.common_dir.join("logs/refs/stash"));
@@ -76,8 +69,7 @@ impl GitVcs {
             file(name, &self.git_dir.join(name));
         }
         for (what, folder, inner) in [("hook", "hooks", ""), ("worktree", "worktrees", "HEAD")] {
-            for entry in fs::read_dir(self.common_dir.join(folder)).into_iter().flatten().flatten()
-            {
+            for entry in fs::read_dir(self.common_dir.join(folder)).into_iter().flatten().flatten() {
                 let name = format!("{what} {}", entry.file_name().display());
                 file(&name, &entry.path().join(inner));
             }
@@ -85,11 +77,7 @@ impl GitVcs {
         Ok(Fingerprint(parts))
     }
 
-    async fn add_head(
-        &self,
-        parts: &mut BTreeMap<String, String>,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    async fn add_head(&self, parts: &mut BTreeMap<String, String>, cx: &Cx) -> Result<(), VcsError> {
         let name = self.operator.call("symbolic-ref").args(["--quiet", "HEAD"]);
         let name = name.folder(&self.options.repository).run(cx).await?;
         let head = if name.success() {
@@ -101,23 +89,16 @@ impl GitVcs {
         Ok(())
     }
 
-    async fn add_refs(
-        &self,
-        parts: &mut BTreeMap<String, String>,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    async fn add_refs(&self, parts: &mut BTreeMap<String, String>, cx: &Cx) -> Result<(), VcsError> {
         let call = self.git.call("for-each-ref").arg("--format=%(objectname) %(refname)");
         let list = call.ok(cx).await?;
         let text = String::from_utf8_lossy(&list);
-        let refs: BTreeMap<_, _> = text
-            .lines()
-            .filter_map(|line| line.split_once(' '))
-            .map(|(id, name)| (name, id))
-            .collect();
+        let refs: BTreeMap<_, _> =
+            text.lines().filter_map(|line| line.split_once(' ')).map(|(id, name)| (name, id)).collect();
         for (name, id) in &refs {
             let branch = name.strip_prefix("refs/heads/").unwrap_or_default();
-            let ours = name.starts_with("refs/ralph/")
-                || refs.contains_key(format!("refs/ralph/branch/{branch}").as_str());
+            let ours =
+                name.starts_with("refs/ralph/") || refs.contains_key(format!("refs/ralph/branch/{branch}").as_str());
             if !ours {
                 parts.insert((*name).to_owned(), (*id).to_owned());
             }

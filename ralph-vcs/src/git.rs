@@ -125,12 +125,7 @@ impl Git {
             count += 1;
         }
         env.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));
-        Self {
-            program: self.program.clone(),
-            env,
-            spawns: self.spawns.clone(),
-            scans: self.scans.clone(),
-        }
+        Self { program: self.program.clone(), env, spawns: self.spawns.clone(), scans: self.scans.clone() }
     }
 
     /// How many git processes were started.
@@ -312,10 +307,7 @@ impl Output {
 }
 
 /// `VcsError::Other`.
-pub(crate) fn other(
-    operation: impl Into<String>,
-    source: impl Into<ralph_core::BoxError>,
-) -> VcsError {
+pub(crate) fn other(operation: impl Into<String>, source: impl Into<ralph_core::BoxError>) -> VcsError {
     VcsError::Other { operation: operation.into(), source: source.into() }
 }
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, Caches, Cx, Digest, KeepKind, Placed, Revision, RunId, Seal, Site,
-    Snapshot, Tip, Tree, Vcs, VcsError, async_trait,
+    Accepted, AttemptId, Caches, Cx, Digest, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs,
+    VcsError, async_trait,
 };
 use tokio::sync::OnceCell;
 
@@ -115,8 +115,7 @@ impl GitVcs {
             return Err(VcsError::NoRevision(revision.clone()));
         }
         let name = format!("{revision}^{{tree}}");
-        let output =
-            self.git.call("rev-parse").args(["--verify", "--quiet", &name]).run(cx).await?;
+        let output = self.git.call("rev-parse").args(["--verify", "--quiet", &name]).run(cx).await?;
         match output.code {
             Some(0) => {
                 let tree = Digest::new(line(&output.stdout));
@@ -164,23 +163,11 @@ impl Vcs for GitVcs {
         }
     }
 
-    async fn place(
-        &self,
-        site: Site,
-        revision: &Revision,
-        caches: Caches,
-        cx: &Cx,
-    ) -> Result<Placed, VcsError> {
+    async fn place(&self, site: Site, revision: &Revision, caches: Caches, cx: &Cx) -> Result<Placed, VcsError> {
         self.place_at(site, revision, caches, cx).await
     }
 
-    async fn snapshot(
-        &self,
-        site: Site,
-        base: &Revision,
-        seal: &Seal,
-        cx: &Cx,
-    ) -> Result<Snapshot, VcsError> {
+    async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, cx: &Cx) -> Result<Snapshot, VcsError> {
         self.snapshot_of(site, base, seal, cx).await
     }
 
@@ -188,12 +175,7 @@ impl Vcs for GitVcs {
         self.open_tree(revision, cx).await
     }
 
-    async fn accept(
-        &self,
-        revision: &Revision,
-        expected: &Revision,
-        cx: &Cx,
-    ) -> Result<Accepted, VcsError> {
+    async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {
         self.accept_work(revision, expected, cx).await
     }
 

@@ -87,10 +87,8 @@ impl Index {
 
     /// The files that last changed in the second `since` or later, as noted: path, seconds, nanoseconds.
     pub(crate) fn changed_since(&self, since: i64) -> impl Iterator<Item = (&[u8], u32, u32)> {
-        let late = self
-            .entries
-            .iter()
-            .filter(move |entry| entry.mode != GITLINK && i64::from(entry.changed.0) >= since);
+        let late =
+            self.entries.iter().filter(move |entry| entry.mode != GITLINK && i64::from(entry.changed.0) >= since);
         late.map(|entry| (self.path(entry), entry.changed.0, entry.changed.1))
     }
 
@@ -128,12 +126,7 @@ fn entries(bytes: &[u8], oid_bytes: usize) -> Option<Vec<Entry>> {
         let start = oid.end + if flags & 0x4000 == 0 { 2 } else { 4 };
         let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
         let changed = (number(bytes, at)?, number(bytes, at + 4)?);
-        entries.push(Entry {
-            changed,
-            mode: number(bytes, at + 24)?,
-            oid,
-            path: start..start + length,
-        });
+        entries.push(Entry { changed, mode: number(bytes, at + 24)?, oid, path: start..start + length });
         at += (start + length - at + 8) & !7;
     }
     Some(entries)
@@ -145,9 +138,7 @@ mod tests {
 
     #[test]
     fn damage_is_an_error_and_not_a_panic() {
-        for bytes in
-            [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xff", b"DIRC\0\0\0\x04\0\0\0\0"]
-        {
+        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\xff\xff\xff\xff", b"DIRC\0\0\0\x04\0\0\0\0"] {
             assert!(Index::parse(bytes.to_vec(), 20).is_err());
         }
         assert!(!Index::parse(b"DIRC\0\0\0\x02\0\0\0\0".to_vec(), 20).unwrap().has(b"a"));

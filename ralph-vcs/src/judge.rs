@@ -86,8 +86,7 @@ pub(crate) fn judge(
         links_changed: false,
         out: Judged::default(),
     };
-    let ignored: BTreeSet<&[u8]> =
-        status.ignored.iter().map(|path| path.strip_suffix(b"/").unwrap_or(path)).collect();
+    let ignored: BTreeSet<&[u8]> = status.ignored.iter().map(|path| path.strip_suffix(b"/").unwrap_or(path)).collect();
     judge.odd(root.as_fd(), b"", &ignored, 0);
     for changed in &status.changed {
         judge.one(changed);
@@ -112,13 +111,7 @@ struct Judge<'a> {
 impl Judge<'_> {
     /// Looks for what git does not tell of: pipes, repositories around tracked files, unreadable folders, files inside a
     /// submodule.
-    fn odd(
-        &mut self,
-        folder: BorrowedFd<'_>,
-        path: &[u8],
-        ignored: &BTreeSet<&[u8]>,
-        depth: usize,
-    ) {
+    fn odd(&mut self, folder: BorrowedFd<'_>, path: &[u8], ignored: &BTreeSet<&[u8]>, depth: usize) {
         let (Ok(entries), true) = (list(folder), depth < DEEPEST) else {
             let kind = if depth < DEEPEST { FindingKind::Unreadable } else { FindingKind::TooMuch };
             self.out.findings.add(kind, path);
@@ -283,11 +276,7 @@ impl Ledger {
         let (Some(head), rest) = (path.get(..self.path.len()), path.get(self.path.len())) else {
             return false;
         };
-        let same = if self.ignore_case {
-            head.eq_ignore_ascii_case(&self.path)
-        } else {
-            head == self.path
-        };
+        let same = if self.ignore_case { head.eq_ignore_ascii_case(&self.path) } else { head == self.path };
         same && !self.path.is_empty() && matches!(rest, None | Some(b'/'))
     }
 }
@@ -298,17 +287,9 @@ mod tests {
 
     #[test]
     fn names_that_git_refuses_somewhere() {
-        for bad in [
-            ".git",
-            ".GIT",
-            ".git ",
-            ".git.",
-            "git~1",
-            "GIT~1",
-            ".git::$INDEX_ALLOCATION",
-            ".g\u{200c}it",
-            ".git\\x",
-        ] {
+        for bad in
+            [".git", ".GIT", ".git ", ".git.", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u{200c}it", ".git\\x"]
+        {
             assert!(is_refused(bad.as_bytes()), "{bad}");
         }
         for good in [".gitignore", ".github", "git", "a.git", ".git2", "git~2", "", "..."] {
@@ -320,11 +301,7 @@ mod tests {
     fn the_ledger_is_a_folder_and_not_a_prefix() {
         let ledger = Ledger::new("a/ralph-loop", false);
         assert!(ledger.holds(b"a/ralph-loop") && ledger.holds(b"a/ralph-loop/x"));
-        assert!(
-            !ledger.holds(b"a/ralph-loops")
-                && !ledger.holds(b"a")
-                && !ledger.holds(b"A/Ralph-loop")
-        );
+        assert!(!ledger.holds(b"a/ralph-loops") && !ledger.holds(b"a") && !ledger.holds(b"A/Ralph-loop"));
         assert!(Ledger::new("x", true).holds(b"X/y"));
         assert!(!Ledger::new("", true).holds(b"X"));
     }

@@ -27,8 +27,7 @@ pub(crate) fn component(text: &str) -> String {
     if fine {
         return text.to_owned();
     }
-    let slug: String =
-        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let slug: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     let slug = slug.trim_matches('-');
     let hash: String = Digest::of(text.as_bytes()).as_str().chars().take(8).collect();
     if slug.is_empty() { hash } else { format!("{slug}-{hash}") }
@@ -81,11 +80,7 @@ impl GitVcs {
     }
 
     /// The pin that holds `revision`, where there is one.
-    pub(crate) async fn pin_of(
-        &self,
-        revision: &Revision,
-        cx: &Cx,
-    ) -> Result<Option<String>, VcsError> {
+    pub(crate) async fn pin_of(&self, revision: &Revision, cx: &Cx) -> Result<Option<String>, VcsError> {
         let (pin, made_here) = {
             let memory = self.memory();
             (memory.pins.get(revision).cloned(), memory.bases.contains_key(revision))

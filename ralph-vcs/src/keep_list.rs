@@ -17,9 +17,7 @@ impl KeepList {
     pub(crate) fn new(patterns: &[String]) -> Result<Self, VcsError> {
         let (mut folders, mut anything) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for pattern in patterns {
-            let refuse = |why: String| {
-                VcsError::Refused(format!("the keep pattern `{pattern}` is not usable: {why}"))
-            };
+            let refuse = |why: String| VcsError::Refused(format!("the keep pattern `{pattern}` is not usable: {why}"));
             let (text, folder) = match pattern.strip_suffix('/') {
                 Some(text) => (text, true),
                 None => (pattern.as_str(), false),
@@ -40,9 +38,8 @@ impl KeepList {
                 anything.add(glob)
             };
         }
-        let build = |set: GlobSetBuilder| {
-            set.build().map_err(|error| VcsError::Refused(format!("the keep list: {error}")))
-        };
+        let build =
+            |set: GlobSetBuilder| set.build().map_err(|error| VcsError::Refused(format!("the keep list: {error}")));
         Ok(Self { folders: build(folders)?, anything: build(anything)? })
     }
 
@@ -61,26 +58,17 @@ mod tests {
     fn patterns_read_as_in_an_ignore_file() {
         let list = ["target/", "/web/out/", "a/b/", "*.cache"].map(str::to_owned);
         let keep = KeepList::new(&list).unwrap();
-        for (path, folder) in [
-            ("target", true),
-            ("x/target", true),
-            ("web/out", true),
-            ("a/b", true),
-            ("y/z.cache", false),
-        ] {
+        for (path, folder) in
+            [("target", true), ("x/target", true), ("web/out", true), ("a/b", true), ("y/z.cache", false)]
+        {
             assert!(keep.matches(path.as_bytes(), folder), "{path}");
         }
-        for (path, folder) in
-            [("target", false), ("x/web/out", true), ("x/a/b", true), ("targets", true)]
-        {
+        for (path, folder) in [("target", false), ("x/web/out", true), ("x/a/b", true), ("targets", true)] {
             assert!(!keep.matches(path.as_bytes(), folder), "{path}");
         }
         for bad in ["", "/", "*/", "**/", "[/"] {
             assert!(KeepList::new(&[bad.to_owned()]).is_err(), "{bad}");
         }
-        assert!(
-            KeepList::new(&crate::DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
-                .is_ok()
-        );
+        assert!(KeepList::new(&crate::DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect::<Vec<_>>()).is_ok());
     }
 }

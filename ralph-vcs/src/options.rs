@@ -65,11 +65,7 @@ pub struct GitOptions {
 
 impl GitOptions {
     /// The usual settings for `branch` of `repository`, with the sites below `sites`.
-    pub fn new(
-        repository: impl Into<PathBuf>,
-        branch: impl Into<String>,
-        sites: impl Into<PathBuf>,
-    ) -> Self {
+    pub fn new(repository: impl Into<PathBuf>, branch: impl Into<String>, sites: impl Into<PathBuf>) -> Self {
         Self {
             repository: repository.into(),
             branch: branch.into(),
@@ -114,10 +110,7 @@ impl GitOptions {
 
     /// Another environment than the process's own.
     #[must_use]
-    pub fn with_environment(
-        mut self,
-        variables: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> Self {
+    pub fn with_environment(mut self, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.environment = Some(variables.into_iter().collect());
         self
     }

@@ -67,12 +67,7 @@ impl GitVcs {
         Ok(Placed { folder: guard.root.clone(), tree, fresh: kept == 0 })
     }
 
-    async fn read_tree(
-        &self,
-        guard: &mut Guard,
-        revision: &Revision,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    async fn read_tree(&self, guard: &mut Guard, revision: &Revision, cx: &Cx) -> Result<(), VcsError> {
         let call = self.git.call("read-tree").args(["--reset", "-u", revision.as_str()]);
         let output = call.site(&guard.root, &guard.index).scan().run(cx).await?;
         if output.success() {
@@ -99,8 +94,7 @@ impl GitVcs {
             remove_paths(&guard.root, paths).map_err(|error| other("removing a cache", error))
         };
         let index = Index::read(&guard.index, self.oid_bytes())?;
-        let (own, kept): (Vec<_>, Vec<_>) =
-            kept.into_iter().partition(|path| index.has_below(path) || index.has(path));
+        let (own, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|path| index.has_below(path) || index.has(path));
         if !own.is_empty() {
             clear(guard, &own)?;
             self.read_tree(guard, revision, cx).await?;
@@ -115,21 +109,14 @@ impl GitVcs {
                 ignored
             }
         };
-        let (stay, go): (Vec<_>, Vec<_>) =
-            kept.into_iter().partition(|path| ignored.contains(path));
+        let (stay, go): (Vec<_>, Vec<_>) = kept.into_iter().partition(|path| ignored.contains(path));
         clear(guard, &go)?;
         Ok(stay.len())
     }
 
-    async fn which_are_ignored(
-        &self,
-        guard: &Guard,
-        paths: &[Vec<u8>],
-        cx: &Cx,
-    ) -> Result<Vec<Vec<u8>>, VcsError> {
+    async fn which_are_ignored(&self, guard: &Guard, paths: &[Vec<u8>], cx: &Cx) -> Result<Vec<Vec<u8>>, VcsError> {
         // This command knows no literal paths; after `./` nothing is magic.
-        let list: Vec<u8> =
-            paths.iter().flat_map(|path| [&b"./"[..], path, b"\0"].concat()).collect();
+        let list: Vec<u8> = paths.iter().flat_map(|path| [&b"./"[..], path, b"\0"].concat()).collect();
         let output = self
             .git
             .call("check-ignore")

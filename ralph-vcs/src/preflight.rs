@@ -92,8 +92,7 @@ impl GitVcs {
     }
 
     fn look_at_sites(&self, report: &mut Preflight) {
-        let checks =
-            [self.refuse_sites_in_a_checkout(), owned_by(&self.sites, &self.common_dir).map(drop)];
+        let checks = [self.refuse_sites_in_a_checkout(), owned_by(&self.sites, &self.common_dir).map(drop)];
         report.refusals.extend(checks.into_iter().filter_map(Result::err).map(|e| e.to_string()));
     }
 
@@ -101,9 +100,7 @@ impl GitVcs {
         let is_promisor = |(key, value): (&str, &[u8])| {
             (key.ends_with(".promisor") && value == b"true") || key.ends_with(".partialclonefilter")
         };
-        if self.settings.text("extensions.partialclone").is_some()
-            || self.settings.below("remote.").any(is_promisor)
-        {
+        if self.settings.text("extensions.partialclone").is_some() || self.settings.below("remote.").any(is_promisor) {
             report.refusals.push(
                 "this is a partial clone: files would be fetched in the middle of the night; make it whole \
                  (`git fetch --refetch --no-filter`, then remove `remote.<name>.promisor` and its filter), or use a full clone"
@@ -121,10 +118,9 @@ impl GitVcs {
             }
         }
         if self.identity.committer.1 == "ralph@localhost" {
-            report.notes.push(
-                "no identity is set (user.name, user.email): commits are by Ralph <ralph@localhost>"
-                    .to_owned(),
-            );
+            report
+                .notes
+                .push("no identity is set (user.name, user.email): commits are by Ralph <ralph@localhost>".to_owned());
         }
     }
 
@@ -132,9 +128,9 @@ impl GitVcs {
         let branch = &self.options.branch;
         let call = self.git.call("check-ref-format").arg(&self.branch_ref);
         if branch.starts_with('-') || branch == "HEAD" || !call.run(cx).await?.success() {
-            report.refusals.push(format!(
-                "`{branch}` is not a name that a branch can have; choose another (`run.branch`)"
-            ));
+            report
+                .refusals
+                .push(format!("`{branch}` is not a name that a branch can have; choose another (`run.branch`)"));
             report.branch = BranchState::Foreign;
             return Ok(());
         }
@@ -149,10 +145,9 @@ impl GitVcs {
             let above = |found: &&Found| own.starts_with(&format!("{}/", found.name));
             let below = |found: &&Found| found.name.starts_with(&format!("{own}/"));
             for found in refs.iter().filter(|found| above(found) || below(found)) {
-                report.refusals.push(format!(
-                    "the {what} `{}` and `{own}` cannot both exist; rename one of them",
-                    found.name
-                ));
+                report
+                    .refusals
+                    .push(format!("the {what} `{}` and `{own}` cannot both exist; rename one of them", found.name));
             }
         }
         if let Some(place) = self.held_by(cx).await? {
@@ -171,9 +166,7 @@ impl GitVcs {
             return Ok(());
         }
         report.branch = match (find(&self.marker_ref), &report.head) {
-            (Some(marker), _) => {
-                BranchState::Ours { tip: found.id.clone(), base: marker.id.clone() }
-            }
+            (Some(marker), _) => BranchState::Ours { tip: found.id.clone(), base: marker.id.clone() },
             (None, Some(head)) => self.known_by_trailers(&found.id, head, cx).await?,
             (None, None) => BranchState::Foreign,
         };
@@ -206,8 +199,7 @@ impl GitVcs {
     fn is_default_branch(&self, refs: &[Found]) -> bool {
         let branch = self.options.branch.as_str();
         let of_remote = |found: &Found| {
-            let name =
-                found.name.strip_prefix("refs/remotes/").and_then(|it| it.strip_suffix("/HEAD"));
+            let name = found.name.strip_prefix("refs/remotes/").and_then(|it| it.strip_suffix("/HEAD"));
             name.is_some_and(|remote| found.symref == format!("refs/remotes/{remote}/{branch}"))
         };
         matches!(branch, "main" | "master")
@@ -216,12 +208,7 @@ impl GitVcs {
     }
 
     /// A branch whose own commits carry our trailers is ours, even without the mark.
-    async fn known_by_trailers(
-        &self,
-        tip: &Revision,
-        head: &Revision,
-        cx: &Cx,
-    ) -> Result<BranchState, VcsError> {
+    async fn known_by_trailers(&self, tip: &Revision, head: &Revision, cx: &Cx) -> Result<BranchState, VcsError> {
         let find = self
             .git
             .call("rev-list")
@@ -249,9 +236,7 @@ impl GitVcs {
         ];
         for (file, what) in states {
             if self.git_dir.join(file).exists() {
-                report
-                    .notes
-                    .push(format!("{what} is under way in your checkout; it stays as it is"));
+                report.notes.push(format!("{what} is under way in your checkout; it stays as it is"));
             }
         }
         if self.root.is_none() {

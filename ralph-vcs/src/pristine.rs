@@ -20,8 +20,7 @@ impl GitVcs {
         if self.has_attributes(state)? {
             let dirty = self.changed_by_checkout(state, revision, cx).await?;
             if !dirty.is_empty() {
-                let shown: Vec<_> =
-                    dirty.iter().take(5).map(|path| String::from_utf8_lossy(path)).collect();
+                let shown: Vec<_> = dirty.iter().take(5).map(|path| String::from_utf8_lossy(path)).collect();
                 let more = dirty.len().saturating_sub(shown.len());
                 let more = if more == 0 { String::new() } else { format!(" and {more} more") };
                 return Err(VcsError::Refused(format!(
@@ -37,10 +36,7 @@ impl GitVcs {
 
     fn has_attributes(&self, state: &SiteState) -> Result<bool, VcsError> {
         let own = self.common_dir.join("info/attributes").exists();
-        let elsewhere = self
-            .passed_on
-            .iter()
-            .any(|(key, value)| key == "core.attributesfile" && value != "/dev/null");
+        let elsewhere = self.passed_on.iter().any(|(key, value)| key == "core.attributesfile" && value != "/dev/null");
         Ok(own || elsewhere || Index::read(&state.index, self.oid_bytes())?.has_attributes())
     }
 

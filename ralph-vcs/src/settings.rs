@@ -12,14 +12,8 @@ use ralph_core::{Cx, VcsError};
 use crate::{environment::Environment, git::Git};
 
 /// Settings of `core.` that decide which bytes a checkout writes and a snapshot reads.
-const CORE: [&str; 6] = [
-    "core.autocrlf",
-    "core.eol",
-    "core.filemode",
-    "core.symlinks",
-    "core.precomposeunicode",
-    "core.bigfilethreshold",
-];
+const CORE: [&str; 6] =
+    ["core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.precomposeunicode", "core.bigfilethreshold"];
 
 /// Where git-lfs finds no server: its objects have to be in the repository, and the address that an agent writes
 /// into `.lfsconfig` is never dialled.
@@ -60,10 +54,7 @@ impl Settings {
     }
 
     /// All settings whose key starts so.
-    pub(crate) fn below<'a>(
-        &'a self,
-        prefix: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    pub(crate) fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let all = self.0.iter().map(|(key, value)| (key.as_str(), value.as_slice()));
         all.filter(move |(key, _)| key.starts_with(prefix))
     }
@@ -82,8 +73,7 @@ impl Settings {
             passed.push((key.to_owned(), OsString::from_vec(value.to_vec())));
         }
         passed.push(("lfs.url".to_owned(), NO_LFS_SERVER.into()));
-        for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")]
-        {
+        for (key, name) in [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")] {
             let file = if self.0.contains_key(key) {
                 // Git itself expands `~` and its kind.
                 let call = git.call("config").args(["-z", "--type=path", "--get", key]);
@@ -100,11 +90,7 @@ impl Settings {
     }
 
     /// The operator's identity, or a neutral one where none is set; `author` (`Name <address>`) replaces the author's.
-    pub(crate) fn identity(
-        &self,
-        author: Option<&str>,
-        environment: &Environment,
-    ) -> Result<Identity, VcsError> {
+    pub(crate) fn identity(&self, author: Option<&str>, environment: &Environment) -> Result<Identity, VcsError> {
         let find = |who: &str, what: &str, variable: &str| {
             self.text(&format!("{who}.{what}"))
                 .or_else(|| self.text(&format!("user.{what}")))
@@ -117,9 +103,8 @@ impl Settings {
         };
         let committer = person("committer", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL");
         let author = match author {
-            Some(text) => parse_person(text).ok_or_else(|| {
-                VcsError::Refused(format!("the author `{text}` is not `Name <address>`"))
-            })?,
+            Some(text) => parse_person(text)
+                .ok_or_else(|| VcsError::Refused(format!("the author `{text}` is not `Name <address>`")))?,
             None => person("author", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"),
         };
         Ok(Identity { author, committer })

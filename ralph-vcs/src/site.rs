@@ -163,8 +163,7 @@ impl SiteState {
             )));
         };
         // Renaming a link moves the link.
-        fs::rename(&self.root, &aside)
-            .map_err(|error| other(format!("moving {} aside", self.root.display()), error))
+        fs::rename(&self.root, &aside).map_err(|error| other(format!("moving {} aside", self.root.display()), error))
     }
 }
 
@@ -201,9 +200,7 @@ pub(crate) fn owned_by(sites: &Path, repository: &Path) -> Result<bool, VcsError
     match fs::read(sites.join(OWNER)) {
         Ok(bytes) => match serde_json::from_slice::<Owner>(&bytes) {
             Ok(owner) if owner.repository == repository => Ok(true),
-            Ok(owner) => {
-                Err(refuse(&format!("it belongs to the repository {}", owner.repository.display())))
-            }
+            Ok(owner) => Err(refuse(&format!("it belongs to the repository {}", owner.repository.display()))),
             Err(_) => Err(refuse("its owner's record is damaged")),
         },
         Err(_) => match fs::read_dir(sites).map(|mut entries| entries.next().is_none()) {

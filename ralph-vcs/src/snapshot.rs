@@ -103,27 +103,14 @@ impl GitVcs {
         }
     }
 
-    async fn judge(
-        &self,
-        guard: Guard,
-        index: Index,
-        status: Status,
-    ) -> Result<(Guard, Judged), VcsError> {
+    async fn judge(&self, guard: Guard, index: Index, status: Status) -> Result<(Guard, Judged), VcsError> {
         let ledger = self.ledger.clone();
         let limits = Limits { files: self.options.max_files, bytes: self.options.max_bytes };
-        blocking("judging a site", guard, move |guard, _| {
-            judge(&guard.root, &index, &status, &ledger, limits)
-        })
-        .await
+        blocking("judging a site", guard, move |guard, _| judge(&guard.root, &index, &status, &ledger, limits)).await
     }
 
     /// Makes the index follow the disk in what was judged good.
-    async fn update_index(
-        &self,
-        guard: &Guard,
-        judged: &mut Judged,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    async fn update_index(&self, guard: &Guard, judged: &mut Judged, cx: &Cx) -> Result<(), VcsError> {
         let call = || self.git.call("update-index").site(&guard.root, &guard.index);
         // First what goes: a file that became a folder is in the way of what is in the folder.
         if !judged.remove.is_empty() {
@@ -196,13 +183,7 @@ impl GitVcs {
         Ok(count(&call.ok(cx).await?))
     }
 
-    async fn commit(
-        &self,
-        tree: &Digest,
-        base: &Revision,
-        seal: &Seal,
-        cx: &Cx,
-    ) -> Result<Revision, VcsError> {
+    async fn commit(&self, tree: &Digest, base: &Revision, seal: &Seal, cx: &Cx) -> Result<Revision, VcsError> {
         let seconds = seal.at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs());
         let date = format!("@{seconds} +0000");
         let mut message = seal.message.replace('\0', "");
@@ -220,13 +201,7 @@ impl GitVcs {
     }
 
     /// Makes the commit safe from garbage collection, and remembers it.
-    async fn pin(
-        &self,
-        revision: &Revision,
-        base: &Revision,
-        tree: &Digest,
-        seal: &Seal,
-    ) -> Result<(), VcsError> {
+    async fn pin(&self, revision: &Revision, base: &Revision, tree: &Digest, seal: &Seal) -> Result<(), VcsError> {
         let name = work_ref(&seal.run, &seal.attempt);
         let update = format!("update {name}\0{revision}\0\0");
         let output = self.update_refs(update.into_bytes(), "ralph: snapshot").await?;
@@ -264,9 +239,9 @@ pub(crate) fn os(path: &[u8]) -> &std::ffi::OsStr {
 fn count(numstat: &[u8]) -> DiffStat {
     let mut stat = DiffStat { files: 0, added: Some(0), removed: Some(0) };
     for record in numstat.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        let mut fields = record.split(|byte| *byte == b'\t').map(|field| {
-            std::str::from_utf8(field).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0)
-        });
+        let mut fields = record
+            .split(|byte| *byte == b'\t')
+            .map(|field| std::str::from_utf8(field).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0));
         stat.files += 1;
         stat.added = stat.added.zip(fields.next()).map(|(sum, more)| sum + more);
         stat.removed = stat.removed.zip(fields.next()).map(|(sum, more)| sum + more);

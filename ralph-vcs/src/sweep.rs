@@ -55,9 +55,7 @@ impl Sweep<'_> {
                     self.folder(inner.as_fd(), &path)?;
                 }
                 FileType::RegularFile if self.index.has(&path) => {}
-                FileType::Directory | FileType::RegularFile
-                    if self.may_stay(name, &path, entry.kind) =>
-                {
+                FileType::Directory | FileType::RegularFile if self.may_stay(name, &path, entry.kind) => {
                     self.kept.push(path);
                 }
                 kind => remove(folder, name, kind)?,

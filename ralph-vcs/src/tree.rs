@@ -17,17 +17,9 @@ struct GitTree {
 }
 
 impl GitVcs {
-    pub(crate) async fn open_tree(
-        &self,
-        revision: &Revision,
-        cx: &Cx,
-    ) -> Result<Arc<dyn Tree>, VcsError> {
+    pub(crate) async fn open_tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
         self.tree_of(revision, cx).await?;
-        Ok(Arc::new(GitTree {
-            git: self.git.clone(),
-            revision: revision.clone(),
-            files: OnceCell::new(),
-        }))
+        Ok(Arc::new(GitTree { git: self.git.clone(), revision: revision.clone(), files: OnceCell::new() }))
     }
 }
 
@@ -72,9 +64,8 @@ impl Tree for GitTree {
 
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
         let under = under.strip_suffix(b"/").unwrap_or(under);
-        let inside = |path: &&Vec<u8>| {
-            under.is_empty() || (path.starts_with(under) && path.get(under.len()) == Some(&b'/'))
-        };
+        let inside =
+            |path: &&Vec<u8>| under.is_empty() || (path.starts_with(under) && path.get(under.len()) == Some(&b'/'));
         Ok(self.files().await?.keys().filter(inside).cloned().collect())
     }
 }

@@ -20,8 +20,7 @@ pub(crate) fn open_root(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(CWD, path, FOLDER, Mode::empty())?)
 }
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What one name of a folder is.
 pub(crate) struct Named {

@@ -66,8 +66,7 @@ impl Verifier for CommandVerifier {
 
     async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
         let mut commands: Vec<&str> = self.extra.iter().map(String::as_str).collect();
-        commands
-            .extend(target.commands().into_iter().filter(|c| !self.extra.iter().any(|e| e == c)));
+        commands.extend(target.commands().into_iter().filter(|c| !self.extra.iter().any(|e| e == c)));
         // An empty line is a command that cannot fail.
         commands.retain(|command| !command.trim().is_empty());
         if commands.is_empty() {

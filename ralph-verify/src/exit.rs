@@ -58,9 +58,7 @@ mod tests {
         for code in [77, 126, 127, 128, 137, 139, 255, -1] {
             assert!(matches!(judge(End::Exited(code)), Judgement::Breaks(_)), "{code}");
         }
-        for end in
-            [End::Signalled(9), End::TimedOut, End::Idle, End::NoFirstOutput, End::OutputLimit]
-        {
+        for end in [End::Signalled(9), End::TimedOut, End::Idle, End::NoFirstOutput, End::OutputLimit] {
             assert!(matches!(judge(end), Judgement::Breaks(_)), "{end:?}");
         }
         assert_eq!(judge(End::Cancelled), Judgement::Cancelled);

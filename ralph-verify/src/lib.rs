@@ -37,6 +37,4 @@ mod setup;
 mod shell;
 mod text;
 
-pub use crate::{
-    command::CommandVerifier, env_check::EnvCheck, setup::SetupVerifier, shell::Shell,
-};
+pub use crate::{command::CommandVerifier, env_check::EnvCheck, setup::SetupVerifier, shell::Shell};

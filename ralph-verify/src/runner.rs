@@ -52,10 +52,7 @@ impl Runner {
             (Self::Pytest, 4) => Some("pytest was called wrongly"),
             (Self::Pytest, 5) => Some("pytest found no tests"),
             (Self::Nextest, 4) => Some("nextest found no tests"),
-            (
-                Self::Cargo | Self::Nextest | Self::Pytest | Self::Jest | Self::Vitest | Self::Go,
-                _,
-            ) => None,
+            (Self::Cargo | Self::Nextest | Self::Pytest | Self::Jest | Self::Vitest | Self::Go, _) => None,
         }
     }
 
@@ -68,9 +65,7 @@ impl Runner {
             // `== 3 passed, 1 skipped in 0.12s ==`, or with `-q` the same without the rules.
             Self::Pytest => {
                 let line = line.trim_matches(['=', ' ']);
-                line.starts_with(|c: char| c.is_ascii_digit())
-                    && line.contains(" in ")
-                    && line.ends_with(['s', ')'])
+                line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" in ") && line.ends_with(['s', ')'])
             }
             // `Tests:       1 failed, 5 passed, 6 total`
             Self::Jest => line.starts_with("Tests:") && line.ends_with(" total"),
@@ -161,15 +156,13 @@ mod tests {
         assert_eq!(count(Runner::Cargo, cargo), Some(13));
         let nextest = "     Summary [   0.005s] 3 tests run: 3 passed, 0 skipped";
         assert_eq!(count(Runner::Nextest, nextest), Some(3));
-        let pytest =
-            "\u{1b}[32m======= \u{1b}[1m7 passed\u{1b}[0m, 1 skipped in 0.12s =======\u{1b}[0m";
+        let pytest = "\u{1b}[32m======= \u{1b}[1m7 passed\u{1b}[0m, 1 skipped in 0.12s =======\u{1b}[0m";
         assert_eq!(count(Runner::Pytest, pytest), Some(7));
         assert_eq!(count(Runner::Pytest, "1 failed, 6 passed in 65.00s (0:01:05)"), Some(6));
         assert_eq!(count(Runner::Pytest, "3 failed in 0.10s"), Some(0));
         assert_eq!(count(Runner::Jest, "Tests:       1 failed, 5 passed, 6 total"), Some(5));
         assert_eq!(count(Runner::Vitest, "      Tests  1 failed | 5 passed (6)"), Some(5));
-        let go =
-            "=== RUN TestA\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/b (0.00s)\nok  p 0.1s";
+        let go = "=== RUN TestA\n--- PASS: TestA (0.00s)\n    --- PASS: TestA/b (0.00s)\nok  p 0.1s";
         assert_eq!(count(Runner::Go, go), Some(2));
     }
 

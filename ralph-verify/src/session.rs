@@ -118,12 +118,7 @@ impl<'a> Session<'a> {
         Ok(None)
     }
 
-    async fn run(
-        &self,
-        command: &str,
-        limit: Duration,
-        counter: &mut Counter,
-    ) -> Result<Finished, VerifyError> {
+    async fn run(&self, command: &str, limit: Duration, counter: &mut Counter) -> Result<Finished, VerifyError> {
         announce(self.log.path(), command).map_err(other)?;
         let process = Command::shell(command, &self.target.folder)
             .envs(self.shell.environment())

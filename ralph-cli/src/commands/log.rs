@@ -2,12 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::{
-    ItemRef, Record, from_millis,
-    engine::Artifacts,
-    machine::Fact,
-    printable,
-};
+use ralph_core::{ItemRef, Record, engine::Artifacts, from_millis, machine::Fact, printable};
 
 use crate::{args, error::CliError, project::Project, report, runs};
 
@@ -73,6 +68,6 @@ fn of_item<'a>(records: &'a [Record], item: Option<&str>) -> Vec<&'a Record> {
 
 fn time(at: u64) -> String {
     jiff::Timestamp::try_from(from_millis(at))
-        .map(|at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+        .map(|at| jiff::tz::TimeZone::system().to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default()
 }

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::{
-    Cx, ItemStatus, Marked, PlanSource as _,
-    ledger::MarkdownPrd,
-};
+use ralph_core::{Cx, ItemStatus, Marked, PlanSource as _, ledger::MarkdownPrd};
 
 use crate::{args, error::CliError, plan::Configured, project::Project, runs, settings};
 
@@ -30,9 +27,11 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
     let mut found = Vec::new();
     for name in &args.items {
         let id = name.rsplit('/').next().unwrap_or(name);
-        let item = phase.items.iter().find(|item| item.id.as_str() == id).ok_or_else(|| {
-            CliError::usage(format!("there is no item `{name}` in {}", project.relative(&prd)))
-        })?;
+        let item = phase
+            .items
+            .iter()
+            .find(|item| item.id.as_str() == id)
+            .ok_or_else(|| CliError::usage(format!("there is no item `{name}` in {}", project.relative(&prd))))?;
         if item.status == ItemStatus::Unknown {
             return Err(CliError::usage(format!(
                 "{}:{}: {id} has a mark that Ralph does not know; edit it by hand",

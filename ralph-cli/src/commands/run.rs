@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    Cx, ItemStatus, Outcome, Phase, Prompt, PromptInput, Ralph, RunError, RunId, Stop, StopReason,
+    Cx, ItemStatus, Observer as _, Outcome, Phase, Prompt, PromptInput, Ralph, RunError, RunId, Stop, StopReason,
     engine::{Artifacts, Switches},
     ledger::{FileDecisions, Holder, LedgerLock, LockError, MarkdownPrd, Recorder, Summary},
     printable,
@@ -63,7 +63,7 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
 
     let recorder = std::sync::Arc::new(Recorder::new(ledger.clone()));
     let (watched, learnings) = (std::sync::Arc::clone(&recorder), ledger.clone());
-    let decisions = FileDecisions::new(ledger);
+    let decisions = FileDecisions::new(ledger.clone());
     let mut ralph = Ralph::over(
         std::sync::Arc::new(plan.clone()),
         agent,
@@ -117,19 +117,12 @@ async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliErro
 }
 
 pub(super) fn info(project: &Project, settings: &Settings, prd: &Path, phase: &Phase) -> RunInfo {
-    RunInfo {
-        plan: project.relative(prd),
-        branch: project::branch(&settings.run.branch, prd, phase.id.as_str()),
-    }
+    RunInfo { plan: project.relative(prd), branch: project::branch(&settings.run.branch, prd, phase.id.as_str()) }
 }
 
-async fn open_vcs(
-    settings: &Settings,
-    project: &Project,
-    info: &RunInfo,
-) -> Result<(GitVcs, Vec<String>), CliError> {
+async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Result<(GitVcs, Vec<String>), CliError> {
     let options = wire::git(settings, project, &info.branch)?;
-    let vcs = GitVcs::open(options, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?;
     let found = vcs.preflight(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
     if !found.refusals.is_empty() {
         return Err(CliError::usage(found.refusals.join("\n")));
@@ -224,7 +217,7 @@ fn finish(
         Err(error) => (Stop::new(StopReason::Fault, ralph_core::chain(&error)), Some(error)),
     };
     if fault.is_some() {
-        recorder.fault(run);
+        recorder.fault();
     }
     for trouble in recorder.trouble() {
         note(&format!("a log could not be written: {trouble}"));

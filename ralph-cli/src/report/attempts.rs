@@ -53,9 +53,9 @@ pub(crate) fn attempts(records: &[Record]) -> BTreeMap<ItemRef, Vec<Glyph>> {
                 attempts.entry(attempt.id.item.clone()).or_default().push(Glyph::Running);
                 continue;
             }
-            Fact::Ended { end: End::Cancelled | End::Interrupted | End::Unavailable { .. } | End::NoAgent(_), .. } => {
-                Glyph::Lost
-            }
+            Fact::Ended {
+                end: End::Cancelled | End::Interrupted | End::Unavailable { .. } | End::NoAgent(_), ..
+            } => Glyph::Lost,
             Fact::Accepted { .. } => Glyph::Accepted,
             Fact::Kept { kind: KeepKind::Rejected, .. } => Glyph::Failed,
             Fact::Kept { kind: KeepKind::Parked, .. } => Glyph::Decision,

@@ -1,8 +1,9 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    ItemStatus, Stage, printable,
+    ItemStatus, Stage,
     machine::{End, Fact, Pick, Readiness, Refusal, VerifyOutcome},
+    printable,
 };
 
 /// The line for `fact`; `None` where nobody needs to read it.
@@ -51,7 +52,9 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
             format!("  ⚠ {why}")
         }
         Fact::NotAccepted { why } => match why {
-            Refusal::ItemChanged => "  the item was edited meanwhile: its work is the start of the next attempt".to_owned(),
+            Refusal::ItemChanged => {
+                "  the item was edited meanwhile: its work is the start of the next attempt".to_owned()
+            }
             Refusal::Overtaken(by) => format!("  somebody committed {} meanwhile", by.short()),
             Refusal::Lost(found) => format!("  the branch is not where it was: {found}"),
         },

@@ -165,7 +165,9 @@ impl Overview {
             StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
                 "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"
             }
-            StopReason::BudgetExhausted => "`ralph run` goes on with a new budget; raise one by a flag or in ralph.toml",
+            StopReason::BudgetExhausted => {
+                "`ralph run` goes on with a new budget; raise one by a flag or in ralph.toml"
+            }
             StopReason::VerifierBroken | StopReason::Environment => "put it right (`ralph doctor`), then `ralph run`",
             StopReason::AgentUnavailable => "see that the agent works (`ralph doctor`), then `ralph run`",
             StopReason::Cancelled => "`ralph run` goes on",

@@ -34,7 +34,7 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.suspend(|| eprintln!("{text}")),
             None => {
-                let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+                let time = jiff::ZonedDateTime::now().strftime("%H:%M:%S").to_string();
                 // Nobody reads it any more: no reason to stop a run.
                 let _ = writeln!(std::io::stderr(), "{time} {text}");
             }

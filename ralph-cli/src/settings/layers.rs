@@ -37,9 +37,7 @@ impl Loaded {
     pub(crate) fn rows(&self) -> BTreeMap<String, Value> {
         let mut rows: BTreeMap<String, Value> = super::DEFAULTS
             .iter()
-            .map(|(key, text)| {
-                ((*key).to_owned(), Value { text: (*text).to_owned(), source: "default".to_owned() })
-            })
+            .map(|(key, text)| ((*key).to_owned(), Value { text: (*text).to_owned(), source: "default".to_owned() }))
             .collect();
         rows.extend(self.values.clone());
         rows
@@ -129,9 +127,7 @@ fn explain(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     let (true, Some((wrong, known))) = (unknown, quoted.split_first()) else { return message.to_owned() };
-    let nearest = known.iter().max_by(|a, b| {
-        strsim::jaro_winkler(a, wrong).total_cmp(&strsim::jaro_winkler(b, wrong))
-    });
+    let nearest = known.iter().max_by(|a, b| strsim::jaro_winkler(a, wrong).total_cmp(&strsim::jaro_winkler(b, wrong)));
     match nearest {
         Some(nearest) if strsim::jaro_winkler(nearest, wrong) > 0.7 => {
             format!("`{wrong}` is not known here; did you mean `{nearest}`?")
@@ -190,12 +186,20 @@ mod tests {
     #[test]
     fn what_is_not_known_is_an_error_with_a_place_and_a_suggestion() {
         for (text, flags, expected) in [
-            ("[budget]\n\niteratons = 3\n", [].as_slice(), "ralph.toml:3: `iteratons` is not known here; did you mean `iterations`?"),
+            (
+                "[budget]\n\niteratons = 3\n",
+                [].as_slice(),
+                "ralph.toml:3: `iteratons` is not known here; did you mean `iterations`?",
+            ),
             ("[agent]\nbackend = \"clade\"\n", &[], "ralph.toml:2: `clade` is not known here; did you mean `claude`?"),
             ("[budgets]\n", &[], "`budgets` is not known here; did you mean `budget`?"),
             ("[budget]\ntime = \"soon\"\n", &[], "ralph.toml:2: `soon` is not a time"),
             ("[budget\n", &[], "ralph.toml:1:"),
-            ("", &["budget.iteration=5"], "--set budget.iteration=5: `iteration` is not known here; did you mean `iterations`?"),
+            (
+                "",
+                &["budget.iteration=5"],
+                "--set budget.iteration=5: `iteration` is not known here; did you mean `iterations`?",
+            ),
             ("", &["budget.iterations=many"], "--set budget.iterations=many: invalid type"),
             ("", &["budget.iterations=0"], "`budget.iterations` must be at least 1"),
             ("[agent]\nbackend = \"command\"\n", &[], "needs `agent.command"),

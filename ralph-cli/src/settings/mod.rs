@@ -255,9 +255,5 @@ mod tests {
             .collect();
         let shown: Settings = toml::from_str(&text).unwrap();
         assert_eq!(format!("{shown:?}"), format!("{:?}", Settings::default()));
-        // No key is missing: each of the others is unset in the code.
-        let keys = format!("{:?}", Settings::default()).matches(": ").count();
-        let sections = 4;
-        assert!(keys > DEFAULTS.len() && sections == 4);
     }
 }

@@ -15,10 +15,7 @@ async fn both_streams_and_the_exit() {
     let captured = capture(&command, LONG, 100).await.unwrap();
     assert_eq!(captured.end, End::Exited(2));
     assert!(!captured.success());
-    assert_eq!(
-        (captured.stdout.as_slice(), captured.stderr.as_slice()),
-        (&b"in\n"[..], &b"why\n"[..])
-    );
+    assert_eq!((captured.stdout.as_slice(), captured.stderr.as_slice()), (&b"in\n"[..], &b"why\n"[..]));
 }
 
 #[tokio::test]

@@ -23,8 +23,7 @@ async fn all_bytes_arrive_and_then_the_end() {
     // Much more than a pipe holds.
     let bytes: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
     let command = place.shell("cat > copy").stdin(Stdin::Bytes(bytes.clone()));
-    let finished =
-        run(&command, &place.output(), &Limits::default(), pending(), |_| ()).await.unwrap();
+    let finished = run(&command, &place.output(), &Limits::default(), pending(), |_| ()).await.unwrap();
     assert_eq!(finished.end, End::Exited(0));
     assert!(std::fs::read(place.path("copy")).unwrap() == bytes);
 }
@@ -52,7 +51,6 @@ async fn a_process_that_does_not_read_is_not_waited_for() {
 async fn no_bytes_are_an_end_at_once_too() {
     let place = Place::new();
     let command = place.shell("cat; exit 6").stdin(Stdin::Bytes(Vec::new()));
-    let finished =
-        run(&command, &place.output(), &Limits::default(), pending(), |_| ()).await.unwrap();
+    let finished = run(&command, &place.output(), &Limits::default(), pending(), |_| ()).await.unwrap();
     assert_eq!(finished.end, End::Exited(6));
 }

@@ -25,8 +25,7 @@ async fn a_process_that_never_ends_is_out_of_time() {
 
 #[tokio::test]
 async fn one_that_ends_in_time_is_not() {
-    let limits =
-        Limits { idle: Some(Duration::from_secs(15)), ..Limits::time(Duration::from_secs(15)) };
+    let limits = Limits { idle: Some(Duration::from_secs(15)), ..Limits::time(Duration::from_secs(15)) };
     let (finished, _) = Place::new().run("exit 9", &limits).await;
     assert_eq!(finished.end, End::Exited(9));
 }

@@ -23,9 +23,7 @@ async fn streams_apart() {
     let output = Output::apart(place.path("out"), place.path("err"));
     let mut lines = Vec::new();
     let command = place.shell("echo one; echo two >&2");
-    run(&command, &output, &Limits::default(), pending(), |line| lines.push(line.to_owned()))
-        .await
-        .unwrap();
+    run(&command, &output, &Limits::default(), pending(), |line| lines.push(line.to_owned())).await.unwrap();
     assert_eq!(lines, ["one"]);
     assert_eq!(std::fs::read(output.stdout()).unwrap(), b"one\n");
     assert_eq!(std::fs::read(output.stderr()).unwrap(), b"two\n");
@@ -119,15 +117,12 @@ fn flood() {
         _ => format!("head -c {bytes} /dev/zero"),
     };
     let folder = tempfile::tempdir().unwrap();
-    let command = ralph_process::Command::shell(script, folder.path())
-        .env("PATH", std::env::var("PATH").unwrap());
+    let command = ralph_process::Command::shell(script, folder.path()).env("PATH", std::env::var("PATH").unwrap());
     let log = folder.path().join("log");
     let limits = Limits { output_bytes: 4 << 30, ..Limits::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (before, mut seen) = (peak(), 0);
-    let finished = runtime
-        .block_on(run(&command, &Output::merged(&log), &limits, pending(), |_| seen += 1))
-        .unwrap();
+    let finished = runtime.block_on(run(&command, &Output::merged(&log), &limits, pending(), |_| seen += 1)).unwrap();
     let grown = peak() - before;
     assert_eq!(finished.end, End::Exited(0));
     assert_eq!(std::fs::metadata(&log).unwrap().len(), bytes);

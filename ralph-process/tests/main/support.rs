@@ -47,8 +47,7 @@ impl Place {
     ) -> (Finished, Vec<String>) {
         let mut lines = Vec::new();
         let on_line = |line: &str| lines.push(line.to_owned());
-        let finished =
-            run(&self.shell(script), &self.output(), limits, cancel, on_line).await.unwrap();
+        let finished = run(&self.shell(script), &self.output(), limits, cancel, on_line).await.unwrap();
         (finished, lines)
     }
 
@@ -66,10 +65,7 @@ impl Place {
 
 /// The state of a process, such as `S` or `T`, or `None` when it is gone; a zombie counts as gone.
 pub(crate) fn state(pid: i32) -> Option<String> {
-    let out = std::process::Command::new("ps")
-        .args(["-o", "stat=", "-p", &pid.to_string()])
-        .output()
-        .unwrap();
+    let out = std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
     let state = String::from_utf8(out.stdout).unwrap().trim().to_owned();
     (!state.is_empty() && !state.starts_with('Z')).then_some(state)
 }

@@ -103,10 +103,7 @@ async fn as_subreaper() {
     let (busy, other) = (Place::new(), Place::new());
     let script = "(setsid sh -c 'echo $$ > theirs; exec sleep 60' &); echo $$ > leader; sleep 60";
     let (command, output) = (busy.shell(script), busy.output());
-    let task =
-        tokio::spawn(
-            async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await },
-        );
+    let task = tokio::spawn(async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await });
     let theirs = busy.pid("theirs").await;
     busy.pid("leader").await;
     let (finished, _) = other.run("exit 0", &Limits::default()).await;

@@ -17,8 +17,7 @@ async fn an_accepted_item_costs_ten_processes_and_three_scans() {
         assert_eq!(placed.fresh, number == 1, "the cache stays");
         write(&placed.folder.join("src/lib.rs"), &format!("pub const N: u32 = {number};\n"));
         write(&placed.folder.join("target/debug/x"), "cache");
-        let snapshot =
-            vcs.snapshot(WORK, &tip, &seal(&format!("R{number}"), 1), &Cx::new()).await.unwrap();
+        let snapshot = vcs.snapshot(WORK, &tip, &seal(&format!("R{number}"), 1), &Cx::new()).await.unwrap();
         let revision = snapshot.revision.unwrap();
         let clean = vcs.place(CLEAN, &revision, Caches::Keep, &Cx::new()).await.unwrap();
         write(&clean.folder.join("target/debug/x"), "cache");

@@ -4,9 +4,7 @@ use std::{fs, process::Command};
 
 use ralph_core::{Accepted, Caches, Cx, Tip, Vcs, VcsError};
 
-use crate::support::{
-    BRANCH, CLEAN, Repo, WORK, accept, files, place, read, seal, snap, start, write,
-};
+use crate::support::{BRANCH, CLEAN, Repo, WORK, accept, files, place, read, seal, snap, start, write};
 
 #[tokio::test]
 async fn the_operators_checkout_stays_as_it_is() {
@@ -43,12 +41,8 @@ async fn a_commit_is_made_of_its_seal() {
     let site = place(&vcs, WORK, &base).await.folder;
     write(&site.join("a"), "a");
     let revision = snap(&vcs, &base).await.revision.unwrap();
-    let show =
-        |format: &str| repo.git(&["show", "-s", &format!("--format={format}"), revision.as_str()]);
-    assert_eq!(
-        show("%an <%ae> %ad"),
-        "Operator <operator@example.org> Tue Nov 14 22:13:20 2023 +0000"
-    );
+    let show = |format: &str| repo.git(&["show", "-s", &format!("--format={format}"), revision.as_str()]);
+    assert_eq!(show("%an <%ae> %ad"), "Operator <operator@example.org> Tue Nov 14 22:13:20 2023 +0000");
     assert_eq!(show("%cn %ct"), "Operator 1700000000");
     assert_eq!(show("%s"), "R01: title");
     assert_eq!(show("%(trailers:key=Ralph-Item,valueonly)"), "R01");
@@ -156,10 +150,7 @@ async fn a_branch_that_somebody_checks_out_meanwhile_is_not_moved_under_them() {
     let revision = snap(&vcs, &base).await.revision.unwrap();
     repo.git(&["checkout", "-q", BRANCH]);
     let refused = vcs.accept(&revision, &base, &Cx::new()).await.unwrap_err();
-    assert!(
-        matches!(&refused, VcsError::Refused(why) if why.contains("checked out in")),
-        "{refused}"
-    );
+    assert!(matches!(&refused, VcsError::Refused(why) if why.contains("checked out in")), "{refused}");
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     repo.git(&["checkout", "-q", "main"]);
     assert_eq!(accept(&vcs, &revision, &base).await, Accepted::Landed);
@@ -321,10 +312,7 @@ async fn names_of_all_kinds() {
         assert_eq!(fs::read_to_string(clean.join(name)).unwrap(), "x", "{name:?}");
     }
     let seal = seal("../R 01", 7);
-    let kept = vcs
-        .keep(&revision, ralph_core::KeepKind::Parked, &seal.run, &seal.attempt, &Cx::new())
-        .await
-        .unwrap();
+    let kept = vcs.keep(&revision, ralph_core::KeepKind::Parked, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
     assert_eq!(repo.rev(&kept), revision.as_str());
     assert!(kept.starts_with("refs/ralph/parked/run-1/P1/R-01-"), "{kept}");
 }

@@ -74,13 +74,7 @@ async fn names_that_git_refuses() {
         write(&site.join("src/.g\u{200c}it"), "x");
     };
     let is = FindingKind::RefusedName;
-    let expected = [
-        (is, ".GIT"),
-        (is, ".GIT/x"),
-        (is, "src/.git "),
-        (is, "src/.g\u{200c}it"),
-        (is, "src/git~1"),
-    ];
+    let expected = [(is, ".GIT"), (is, ".GIT/x"), (is, "src/.git "), (is, "src/.g\u{200c}it"), (is, "src/git~1")];
     finds(names, &expected).await;
 }
 

@@ -63,9 +63,7 @@ const COMMIT: &[&[&str]] = &[&["add", "-A"], &["commit", "-q", "-m", "x"]];
 
 #[tokio::test]
 async fn hooks() {
-    for name in
-        ["pre-commit", "post-commit", "post-index-change", "reference-transaction", "commit-msg"]
-    {
+    for name in ["pre-commit", "post-commit", "post-index-change", "reference-transaction", "commit-msg"] {
         let plant = |it: &Planted<'_>| {
             let to = it.site.join(".git/hooks").join(name);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -164,8 +162,7 @@ async fn a_nested_repository() {
         it.repo.git_in(&nested, &["init", "-q", "."]);
         write(&nested.join("x.txt"), "x\n");
         it.repo.git_in(&nested, &["add", "-A"]);
-        it.repo
-            .git_in(&nested, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]);
+        it.repo.git_in(&nested, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]);
         it.repo.git_in(&nested, &["config", "core.fsmonitor", &it.program()]);
         write(&nested.join("x.txt"), "y\n");
     };

@@ -108,8 +108,7 @@ async fn workspaces_that_are_somebody_elses() {
 #[tokio::test]
 async fn names_that_a_branch_cannot_have() {
     let repo = Repo::new();
-    for name in ["", "-x", "a..b", "a b", "HEAD", "x.lock", "--upload-pack=touch x", "a//b", "a\nb"]
-    {
+    for name in ["", "-x", "a..b", "a b", "HEAD", "x.lock", "--upload-pack=touch x", "a//b", "a\nb"] {
         let mut options = repo.options();
         options.branch = name.to_owned();
         refuses(&repo, options, "not a name that a branch can have").await;
@@ -211,9 +210,7 @@ async fn filters_from_the_tree() {
     let repo = Repo::new();
     repo.commit("tools/f.sh", "#!/bin/sh\ncat\n");
     let absolute = repo.root.join("tools/f.sh").display().to_string();
-    for command in
-        ["./tools/f.sh", "tools/f.sh %f", "sh tools/f.sh", "sh -c 'sh tools/f.sh'", &absolute]
-    {
+    for command in ["./tools/f.sh", "tools/f.sh %f", "sh tools/f.sh", "sh -c 'sh tools/f.sh'", &absolute] {
         repo.git(&["config", "filter.x.clean", command]);
         refuses_usual(&repo, "lies in the working tree").await;
     }
@@ -278,11 +275,7 @@ async fn a_merge_under_way_and_a_dirty_checkout_are_fine() {
     let vcs = repo.open().await;
     let before = vcs.fingerprint(&Cx::new()).await.unwrap();
     let report = vcs.preflight(&Cx::new()).await.unwrap();
-    assert!(
-        report.notes.iter().any(|note| note.contains("a merge is under way")),
-        "{:?}",
-        report.notes
-    );
+    assert!(report.notes.iter().any(|note| note.contains("a merge is under way")), "{:?}", report.notes);
     let base = start(&vcs).await;
     assert_eq!(base, repo.head());
     place(&vcs, WORK, &base).await;

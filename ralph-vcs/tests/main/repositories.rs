@@ -6,8 +6,7 @@ use ralph_core::{Accepted, Cx, Revision, Vcs, VcsError};
 use ralph_vcs::{GitOptions, GitVcs};
 
 use crate::support::{
-    BRANCH, CLEAN, Repo, WORK, accept, files, git_program, place, program, read, seal, snap, start,
-    write,
+    BRANCH, CLEAN, Repo, WORK, accept, files, git_program, place, program, read, seal, snap, start, write,
 };
 
 /// Walks one item to its end and sees that it is all there and nothing of the operator's has changed.
@@ -79,11 +78,7 @@ async fn a_linked_worktree_with_a_detached_head() {
     options.repository = tree.clone();
     let (_, revision) = works(options).await;
     let parent = repo.rev(&format!("{revision}^"));
-    assert_eq!(
-        parent,
-        repo.git_in(&tree, &["rev-parse", "HEAD"]),
-        "the worktree's own HEAD counts"
-    );
+    assert_eq!(parent, repo.git_in(&tree, &["rev-parse", "HEAD"]), "the worktree's own HEAD counts");
 }
 
 #[tokio::test]

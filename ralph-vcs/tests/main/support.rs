@@ -10,10 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ralph_core::{
-    Accepted, AttemptId, Caches, Cx, ItemRef, Placed, Revision, RunId, Seal, Site, Snapshot, Tip,
-    Vcs,
-};
+use ralph_core::{Accepted, AttemptId, Caches, Cx, ItemRef, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Vcs};
 use ralph_vcs::{GitOptions, GitVcs};
 use tempfile::TempDir;
 
@@ -76,11 +73,7 @@ impl Repo {
     #[track_caller]
     pub(crate) fn git_in(&self, folder: &Path, args: &[&str]) -> String {
         let output = self.try_git_in(folder, args);
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
@@ -160,9 +153,7 @@ pub(crate) fn seal(item: &str, number: u32) -> Seal {
     Seal {
         run: RunId::new("run-1"),
         attempt: AttemptId { item: ItemRef::new("P1", item), number },
-        message: format!(
-            "{item}: title\n\nRalph-Item: {item}\nRalph-Run: run-1\nRalph-Attempt: {number}\n"
-        ),
+        message: format!("{item}: title\n\nRalph-Item: {item}\nRalph-Run: run-1\nRalph-Attempt: {number}\n"),
         at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
     }
 }

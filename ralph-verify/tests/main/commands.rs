@@ -91,9 +91,7 @@ async fn the_environment_is_told_and_kept_small() {
     let target = place.target(&["env > seen"], &[]);
     verify(&CommandVerifier::default(), &target).await;
     let seen = place.read("seen");
-    for line in
-        ["RALPH_RUN_ID=run-1", "RALPH_ITEM_ID=R03", "RALPH_ATTEMPT=4", "RALPH_STAGE=candidate"]
-    {
+    for line in ["RALPH_RUN_ID=run-1", "RALPH_ITEM_ID=R03", "RALPH_ATTEMPT=4", "RALPH_STAGE=candidate"] {
         assert!(seen.lines().any(|seen| seen == line), "{line} in {seen}");
     }
     assert!(seen.contains("GIT_TERMINAL_PROMPT=0"));
@@ -119,8 +117,7 @@ async fn nothing_waits_for_input() {
 async fn too_long_and_too_much_are_broken() {
     let place = Place::new();
     let short = Shell::new().time_limit(Duration::from_millis(300));
-    let (why, evidence) =
-        broken(&CommandVerifier::new(short), &place.target(&["echo up; sleep 60"], &[])).await;
+    let (why, evidence) = broken(&CommandVerifier::new(short), &place.target(&["echo up; sleep 60"], &[])).await;
     assert!(why.contains("out of time after"), "{why}");
     assert!(evidence.tail.contains("up"));
 
@@ -183,19 +180,14 @@ async fn tests_are_counted_where_the_runner_says_how_many() {
 #[tokio::test]
 async fn the_log_has_everything_and_the_tail_is_harmless() {
     let place = Place::new();
-    let mut target = place.target(
-        &["printf 'one without an end'", "printf '\\033[31mred\\033[0m \\000\\377\\n' >&2; exit 1"],
-        &[],
-    );
+    let mut target =
+        place.target(&["printf 'one without an end'", "printf '\\033[31mred\\033[0m \\000\\377\\n' >&2; exit 1"], &[]);
     target.log = Some(place.path("log"));
     let evidence = verify(&CommandVerifier::default(), &target).await.evidence().clone();
     assert_eq!(evidence.log, target.log);
     let log = std::fs::read(place.path("log")).unwrap();
     let log = String::from_utf8_lossy(&log).into_owned();
-    assert!(
-        log.starts_with("$ printf 'one without an end'\none without an end\n$ printf"),
-        "{log}"
-    );
+    assert!(log.starts_with("$ printf 'one without an end'\none without an end\n$ printf"), "{log}");
     assert!(log.contains("\u{1b}[31mred"));
     assert!(evidence.tail.ends_with("\nred \u{fffd}\u{fffd}\n"), "{:?}", evidence.tail);
 

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_core::{
-    AttemptId, Cx, Evidence, Item, Phase, RunId, Stage, Target, Verdict, Verifier, VerifyError,
-};
+use ralph_core::{AttemptId, Cx, Evidence, Item, Phase, RunId, Stage, Target, Verdict, Verifier, VerifyError};
 
 pub(crate) struct Place {
     folder: tempfile::TempDir,

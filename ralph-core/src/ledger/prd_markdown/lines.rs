@@ -14,8 +14,7 @@ impl<'a> Lines<'a> {
         let bytes = text.as_bytes();
         let mut starts = vec![0];
         for (at, byte) in bytes.iter().enumerate() {
-            let ends =
-                *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1).is_none_or(|b| *b != b'\n'));
+            let ends = *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1).is_none_or(|b| *b != b'\n'));
             if ends && at + 1 < bytes.len() {
                 starts.push(at + 1);
             }

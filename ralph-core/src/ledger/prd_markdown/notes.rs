@@ -132,8 +132,7 @@ pub(super) fn scaffold(title: &str) -> Option<&'static str> {
     if TEMPLATES.contains(&lower.as_str()) {
         return Some("this item stands in a template: is it work that you want?");
     }
-    let holder = lower.starts_with('<') && lower.ends_with('>')
-        || lower.starts_with('{') && lower.ends_with('}');
+    let holder = lower.starts_with('<') && lower.ends_with('>') || lower.starts_with('{') && lower.ends_with('}');
     let filler = matches!(
         lower.trim_matches(|c: char| !c.is_alphanumeric()),
         "" | "todo" | "tbd" | "title" | "task" | "item" | "description" | "first item" | "example"

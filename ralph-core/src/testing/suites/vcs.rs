@@ -11,8 +11,8 @@ use std::{
 };
 
 use crate::{
-    Accepted, AttemptId, Caches, Cx, FindingKind, ItemRef, KeepKind, Placed, Revision, RunId, Seal,
-    Site, Snapshot, Tip, Vcs, VcsError,
+    Accepted, AttemptId, Caches, Cx, FindingKind, ItemRef, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot,
+    Tip, Vcs, VcsError,
 };
 
 /// A [`Vcs`] under test. Its start revision holds one file, `README.md` with the line `hello`.
@@ -106,13 +106,7 @@ async fn snapshot(fixture: &VcsFixture, base: &Revision, number: u32) -> Snapsho
 }
 
 /// A revision in which `file` has the content `text`, made on `base`.
-async fn made(
-    fixture: &VcsFixture,
-    base: &Revision,
-    file: &str,
-    text: &str,
-    number: u32,
-) -> Revision {
+async fn made(fixture: &VcsFixture, base: &Revision, file: &str, text: &str, number: u32) -> Revision {
     let placed = place(fixture, WORK, base).await;
     write(&placed.folder.join(file), text);
     let snapshot = snapshot(fixture, base, number).await;
@@ -243,11 +237,7 @@ pub async fn place_writes_through_no_link(fixture: VcsFixture) {
     let _ = symlink(outside.join("b"), folder.join("README.md"));
     place(&fixture, WORK, &next).await;
     assert_eq!(files(&folder), listing(&[("README.md", "hello\n"), ("d/a", "a")]));
-    assert_eq!(
-        files(&outside),
-        listing(&[("a", "mine"), ("b", "mine")]),
-        "the other folder changed"
-    );
+    assert_eq!(files(&outside), listing(&[("a", "mine"), ("b", "mine")]), "the other folder changed");
 }
 
 /// A site whose folder was replaced by a link is made anew, and nothing is touched behind the link.
@@ -405,8 +395,7 @@ pub async fn rejected_work_is_kept_and_the_branch_unmoved(fixture: VcsFixture) {
     let work = made(&fixture, &base, "a", "a", 1).await;
     let seal = seal(1);
     let keep = async || {
-        let kept =
-            fixture.vcs.keep(&work, KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new()).await;
+        let kept = fixture.vcs.keep(&work, KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new()).await;
         kept.unwrap_or_else(|error| lost("keep", &crate::chain(&error)))
     };
     let name = keep().await;
@@ -421,12 +410,9 @@ pub async fn rejected_work_is_kept_and_the_branch_unmoved(fixture: VcsFixture) {
 pub async fn kept_work_of_two_attempts_is_apart(fixture: VcsFixture) {
     let base = start(&fixture).await;
     let mut names = Vec::new();
-    for (number, kind) in [
-        (1, KeepKind::Rejected),
-        (2, KeepKind::Rejected),
-        (3, KeepKind::Parked),
-        (3, KeepKind::Interrupted),
-    ] {
+    for (number, kind) in
+        [(1, KeepKind::Rejected), (2, KeepKind::Rejected), (3, KeepKind::Parked), (3, KeepKind::Interrupted)]
+    {
         let work = made(&fixture, &base, "a", &number.to_string(), number).await;
         let seal = seal(number);
         let kept = fixture.vcs.keep(&work, kind, &seal.run, &seal.attempt, &Cx::new()).await;

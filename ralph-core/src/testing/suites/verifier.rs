@@ -217,10 +217,7 @@ pub async fn the_time_limit_binds(fixture: VerifierFixture) {
     let cx = Cx::new().with_time_limit(limit, SystemTime::now());
     let call = verifier.verify(&target, &cx);
     let result = patiently("the call to end at its time limit", call).await;
-    assert!(
-        matches!(result, Err(VerifyError::Broken { .. })),
-        "at its time limit the call gave {result:?}"
-    );
+    assert!(matches!(result, Err(VerifyError::Broken { .. })), "at its time limit the call gave {result:?}");
     silence(&target).await;
 }
 
@@ -415,8 +412,7 @@ mod tests {
             if self.behaviour == Behaviour::Talks {
                 let all = "talk\n".repeat(2_000_000);
                 let all = all.as_str();
-                evidence.tail =
-                    if self.sabotage == Sabotage::TellsAll { all } else { &all[..1000] }.to_owned();
+                evidence.tail = if self.sabotage == Sabotage::TellsAll { all } else { &all[..1000] }.to_owned();
                 evidence.log.clone_from(&target.log);
                 if self.sabotage != Sabotage::WritesNoLog {
                     fs::write(target.log.as_ref().unwrap(), all).unwrap();
@@ -462,9 +458,7 @@ mod tests {
 
         async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
             match (self.behaviour, self.sabotage) {
-                (Behaviour::Fails, Sabotage::FailureIsAnError) => {
-                    Err(VerifyError::Other("it failed".into()))
-                }
+                (Behaviour::Fails, Sabotage::FailureIsAnError) => Err(VerifyError::Other("it failed".into())),
                 (Behaviour::Passes, _) => Ok(self.verdict(true, target)),
                 (Behaviour::Fails | Behaviour::Talks, _) => Ok(self.verdict(false, target)),
                 (Behaviour::Breaks, Sabotage::BrokenIsAFailure) => Ok(self.verdict(false, target)),
