@@ -32,6 +32,25 @@ async fn one_that_ends_in_time_is_not() {
 }
 
 #[tokio::test]
+async fn one_that_ended_before_the_limit_was_seen_is_not() {
+    let place = Place::new();
+    let script = "echo $$ > leader; echo up; until [ -e seen ]; do sleep 0.01; done; exit 9";
+    // Who watches is kept busy until the process has ended and its time is up.
+    let started = Instant::now();
+    let on_line = |_: &str| {
+        std::fs::write(place.path("seen"), "").unwrap();
+        let leader = place.pid_now("leader").unwrap();
+        while alive(leader) || started.elapsed() < Duration::from_secs(4) {
+            std::thread::sleep(Duration::from_millis(10));
+            assert!(soon(started));
+        }
+    };
+    let (command, limits) = (place.shell(script), Limits::time(Duration::from_secs(3)));
+    let finished = run(&command, &place.output(), &limits, pending(), on_line).await.unwrap();
+    assert_eq!(finished.end, End::Exited(9));
+}
+
+#[tokio::test]
 async fn a_silent_start_is_seen() {
     let limits = Limits { first_output: Some(SHORT), ..Limits::default() };
     let started = Instant::now();
