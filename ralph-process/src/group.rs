@@ -31,6 +31,11 @@ const DEATH: Duration = Duration::from_secs(10);
 /// The same where a thread is blocked meanwhile.
 const BLOCKING_DEATH: Duration = Duration::from_secs(1);
 
+/// How long killed members may take to be gone. Where a zombie that its parent has yet to reap cannot be told from a live
+/// member, waiting is of little use.
+const GROUP_DEATH: Duration =
+    Duration::from_millis(if cfg!(target_os = "linux") { 500 } else { 30 });
+
 /// A running group. Dropping it kills the group, reaps the leader and sweeps.
 pub(crate) struct Group {
     pub(crate) child: Child,
@@ -189,7 +194,7 @@ impl Group {
     /// Waits until the killed members of the group are gone. Asking with no signal is harmless should the id belong to
     /// somebody else already.
     async fn wait_for_group(&self) -> bool {
-        let deadline = Instant::now() + Duration::from_millis(500);
+        let deadline = Instant::now() + GROUP_DEATH;
         while test_kill_process_group(self.pid).is_ok() && sweep::group_is_alive(self.pid) {
             if Instant::now() > deadline {
                 return false;
@@ -219,6 +224,7 @@ impl Drop for Group {
         if let Some(mark) = &self.mark {
             let _ = sweep::sweep(mark);
         }
+        let deadline = Instant::now() + GROUP_DEATH;
         while test_kill_process_group(self.pid).is_ok()
             && sweep::group_is_alive(self.pid)
             && Instant::now() < deadline
