@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(400);
 async fn a_process_that_never_ends_is_out_of_time() {
     let place = Place::new();
     let started = Instant::now();
-    let script = "echo $$ > leader; while :; do echo on; sleep 0.05; done";
+    let script = "echo $$ > leader; for i in $(seq 600); do echo on; sleep 0.05; done";
     let (finished, lines) = place.run(script, &Limits::time(SHORT)).await;
     assert_eq!(finished.end, End::TimedOut);
     assert!(finished.took >= SHORT && soon(started));
@@ -98,7 +98,8 @@ async fn a_process_that_goes_on_printing_is_not_idle() {
 #[tokio::test]
 async fn a_flood_is_ended_and_its_file_cut() {
     let place = Place::new();
-    let limits = Limits { output_bytes: 100_000, ..Limits::default() };
+    // The time is for a broken limit, which would fill the disk.
+    let limits = Limits { output_bytes: 100_000, ..Limits::time(Duration::from_secs(5)) };
     let (finished, _) = place.run("echo $$ > leader; exec yes", &limits).await;
     assert_eq!((finished.end, finished.cut), (End::OutputLimit, true));
     assert_eq!(place.log().len(), 100_000);
