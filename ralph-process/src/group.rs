@@ -13,7 +13,9 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid},
+    process::{
+        Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
+    },
 };
 
 use crate::{
@@ -28,6 +30,11 @@ const DEATH: Duration = Duration::from_secs(10);
 
 /// The same where a thread is blocked meanwhile.
 const BLOCKING_DEATH: Duration = Duration::from_secs(1);
+
+/// How long killed members may take to be gone. Where a zombie that its parent has yet to reap cannot be told from a live
+/// member, waiting is of little use.
+const GROUP_DEATH: Duration =
+    Duration::from_millis(if cfg!(target_os = "linux") { 500 } else { 30 });
 
 /// A running group. Dropping it kills the group, reaps the leader and sweeps.
 pub(crate) struct Group {
@@ -69,8 +76,8 @@ impl Group {
             Some(value) => std_command.env(sweep::MARK_VARIABLE, value),
             None => std_command.env_remove(sweep::MARK_VARIABLE),
         };
-        let child =
-            sweep::register(mark.as_deref(), || std_command.spawn()).map_err(|source| spawn_error(command, source))?;
+        let child = sweep::register(mark.as_deref(), || std_command.spawn())
+            .map_err(|source| spawn_error(command, source))?;
         let Some(pid) = Pid::from_raw(child.id().cast_signed()) else {
             return Err(wait_error(&command.program, io::Error::other("no process id")));
         };
@@ -187,7 +194,7 @@ impl Group {
     /// Waits until the killed members of the group are gone. Asking with no signal is harmless should the id belong to
     /// somebody else already.
     async fn wait_for_group(&self) -> bool {
-        let deadline = Instant::now() + Duration::from_millis(500);
+        let deadline = Instant::now() + GROUP_DEATH;
         while test_kill_process_group(self.pid).is_ok() && sweep::group_is_alive(self.pid) {
             if Instant::now() > deadline {
                 return false;
@@ -217,7 +224,10 @@ impl Drop for Group {
         if let Some(mark) = &self.mark {
             let _ = sweep::sweep(mark);
         }
-        while test_kill_process_group(self.pid).is_ok() && sweep::group_is_alive(self.pid) && Instant::now() < deadline
+        let deadline = Instant::now() + GROUP_DEATH;
+        while test_kill_process_group(self.pid).is_ok()
+            && sweep::group_is_alive(self.pid)
+            && Instant::now() < deadline
         {
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -241,7 +251,10 @@ async fn blocking<T: Default + Send + 'static>(mark: &str, work: fn(&str) -> T) 
 }
 
 #[cfg(target_os = "linux")]
-#[expect(deprecated, reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open")]
+#[expect(
+    deprecated,
+    reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open"
+)]
 fn pidfd(pid: Pid) -> Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>> {
     // Not there on old kernels and in some sandboxes: polled then.
     let fd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
@@ -276,7 +289,10 @@ fn resolve(command: &Command) -> Result<PathBuf, SpawnError> {
         }
     }
     match found {
-        Some(program) => Err(SpawnError::NotExecutable { program, source: io::ErrorKind::PermissionDenied.into() }),
+        Some(program) => Err(SpawnError::NotExecutable {
+            program,
+            source: io::ErrorKind::PermissionDenied.into(),
+        }),
         None => Err(not_found(program)),
     }
 }
@@ -289,7 +305,9 @@ fn spawn_error(command: &Command, source: io::Error) -> SpawnError {
     let program = command.program.clone();
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         // The file was there a moment ago, so it is the interpreter of a script that is missing, or it was removed.
-        Some(Errno::NOENT) if !command.dir.is_dir() => SpawnError::Folder { dir: command.dir.clone() },
+        Some(Errno::NOENT) if !command.dir.is_dir() => {
+            SpawnError::Folder { dir: command.dir.clone() }
+        }
         Some(Errno::NOENT | Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR) => {
             SpawnError::NotExecutable { program, source }
         }

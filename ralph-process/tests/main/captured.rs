@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use ralph_process::{End, Stdin, capture};
 
-use crate::support::{Place, alive, kill, soon};
+#[cfg(target_os = "linux")]
+use crate::support::kill;
+use crate::support::{Place, alive, soon};
 
 const LONG: Duration = Duration::from_secs(15);
 

@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(400);
 async fn a_process_that_never_ends_is_out_of_time() {
     let place = Place::new();
     let started = Instant::now();
-    let script = "echo $$ > leader; while :; do echo on; sleep 0.05; done";
+    let script = "echo $$ > leader; for i in $(seq 600); do echo on; sleep 0.05; done";
     let (finished, lines) = place.run(script, &Limits::time(SHORT)).await;
     assert_eq!(finished.end, End::TimedOut);
     assert!(finished.took >= SHORT && soon(started));
@@ -27,6 +27,25 @@ async fn a_process_that_never_ends_is_out_of_time() {
 async fn one_that_ends_in_time_is_not() {
     let limits = Limits { idle: Some(Duration::from_secs(15)), ..Limits::time(Duration::from_secs(15)) };
     let (finished, _) = Place::new().run("exit 9", &limits).await;
+    assert_eq!(finished.end, End::Exited(9));
+}
+
+#[tokio::test]
+async fn one_that_ended_before_the_limit_was_seen_is_not() {
+    let place = Place::new();
+    let script = "echo $$ > leader; echo up; until [ -e seen ]; do sleep 0.01; done; exit 9";
+    // Who watches is kept busy until the process has ended and its time is up.
+    let started = Instant::now();
+    let on_line = |_: &str| {
+        std::fs::write(place.path("seen"), "").unwrap();
+        let leader = place.pid_now("leader").unwrap();
+        while alive(leader) || started.elapsed() < Duration::from_secs(4) {
+            std::thread::sleep(Duration::from_millis(10));
+            assert!(soon(started));
+        }
+    };
+    let (command, limits) = (place.shell(script), Limits::time(Duration::from_secs(3)));
+    let finished = run(&command, &place.output(), &limits, pending(), on_line).await.unwrap();
     assert_eq!(finished.end, End::Exited(9));
 }
 
@@ -78,7 +97,8 @@ async fn a_process_that_goes_on_printing_is_not_idle() {
 #[tokio::test]
 async fn a_flood_is_ended_and_its_file_cut() {
     let place = Place::new();
-    let limits = Limits { output_bytes: 100_000, ..Limits::default() };
+    // The time is for a broken limit, which would fill the disk.
+    let limits = Limits { output_bytes: 100_000, ..Limits::time(Duration::from_secs(5)) };
     let (finished, _) = place.run("echo $$ > leader; exec yes", &limits).await;
     assert_eq!((finished.end, finished.cut), (End::OutputLimit, true));
     assert_eq!(place.log().len(), 100_000);

@@ -83,6 +83,7 @@ async fn a_script_that_empties_the_file_through_its_own_name_is_followed_on() {
 }
 
 /// How many bytes the flood has; more with `RALPH_TEST_FLOOD`.
+#[cfg(target_os = "linux")]
 fn flood_bytes() -> u64 {
     std::env::var("RALPH_TEST_FLOOD").map_or(200_000_000, |bytes| bytes.parse().unwrap())
 }

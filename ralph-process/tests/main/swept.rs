@@ -123,6 +123,8 @@ async fn as_subreaper() {
     let output = Output::merged(place.path("log"));
     let command = Command::shell("(true &); (true &); exit 0", place.path(""));
     run(&command, &output, &Limits::default(), pending(), |_| ()).await.unwrap();
-    let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
-    assert_eq!(children.trim(), "");
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        assert_eq!(children.trim(), "");
+    }
 }

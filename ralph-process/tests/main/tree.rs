@@ -60,10 +60,10 @@ async fn a_daemon_in_a_session_of_its_own_is_swept() {
     assert!(finished.swept);
 }
 
-/// Two processes that ignore SIGTERM.
+/// Two processes that ignore SIGTERM, as do their own children.
 const STUBBORN: &str = "trap '' TERM; \
-    sh -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 1; done' & \
-    echo $$ > leader; while :; do sleep 1; done";
+    sh -c 'trap \"\" TERM; echo $$ > child; sleep 60' & \
+    echo $$ > leader; sleep 60";
 
 #[tokio::test]
 async fn a_stubborn_tree_is_gone_right_after_the_grace() {
@@ -97,8 +97,9 @@ async fn a_process_that_is_asked_to_end_can_still_report() {
     for (signal, name) in [(StopSignal::Terminate, "TERM"), (StopSignal::Interrupt, "INT")] {
         let place = Place::new();
         let script = "trap 'echo got TERM; exit 7' TERM; trap 'echo got INT; exit 7' INT; \
-                      echo $$ > leader; while :; do sleep 0.01; done";
-        let limits = Limits { stop_signal: signal, grace: Duration::from_secs(15), ..Limits::default() };
+                      echo $$ > leader; for i in $(seq 3000); do sleep 0.01; done";
+        let limits =
+            Limits { stop_signal: signal, grace: Duration::from_secs(15), ..Limits::default() };
         let started = Instant::now();
         let cancel = async {
             place.pid("leader").await;
@@ -115,7 +116,7 @@ async fn a_process_that_is_asked_to_end_can_still_report() {
 async fn a_stopped_process_is_continued_to_be_asked_and_dies() {
     let place = Place::new();
     let script = "trap 'echo asked; exit' TERM; echo $$ > leader; kill -STOP $$; \
-                  while :; do sleep 0.01; done";
+                  for i in $(seq 3000); do sleep 0.01; done";
     let limits = Limits { grace: Duration::from_secs(15), ..Limits::default() };
     let cancel = async {
         let leader = place.pid("leader").await;
@@ -173,7 +174,10 @@ async fn dropping_the_future_leaves_nothing() {
 async fn aborting_the_task_leaves_nothing() {
     let place = Place::new();
     let (command, output) = (place.shell(STUBBORN), place.output());
-    let task = tokio::spawn(async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await });
+    let task =
+        tokio::spawn(
+            async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await },
+        );
     let (child, leader) = (place.pid("child").await, place.pid("leader").await);
     assert!(alive(child) && alive(leader));
     task.abort();
