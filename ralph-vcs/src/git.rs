@@ -259,11 +259,14 @@ impl Call<'_> {
             .arg(verb)
             .args(self.args)
             .stdin(self.stdin.map_or(Stdin::Null, Stdin::Bytes));
+        let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
+        if limit.is_zero() {
+            return Err(VcsError::Ended(verb));
+        }
         git.spawns.fetch_add(1, Ordering::Relaxed);
         if self.scan {
             git.scans.fetch_add(1, Ordering::Relaxed);
         }
-        let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
         let work = capture(&command, limit, self.most);
         let captured = match cx {
             Some(cx) => tokio::select! {

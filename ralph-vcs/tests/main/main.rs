@@ -8,11 +8,13 @@
 )]
 
 mod agent;
+mod cleaning;
 mod conformance;
 mod cost;
 mod deception;
 mod features;
 mod findings;
+mod history;
 mod hostile;
 mod refusals;
 mod repositories;
