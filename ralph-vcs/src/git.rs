@@ -296,6 +296,20 @@ impl Output {
         self.code == Some(0)
     }
 
+    /// Whether git failed for want of room or the like, and not because of what it was given.
+    pub(crate) fn is_the_machines_fault(&self) -> bool {
+        const SIGNS: [&str; 7] = [
+            "No space left",
+            "Disk quota",
+            "Read-only file system",
+            "Input/output error",
+            "Too many open files",
+            "Cannot allocate",
+            ".lock': File exists",
+        ];
+        self.code.is_none() || SIGNS.iter().any(|sign| self.stderr.contains(sign))
+    }
+
     /// The error for an end that was not hoped for.
     pub(crate) fn failed(&self, verb: &str) -> VcsError {
         let how = match self.code {

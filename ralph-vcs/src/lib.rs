@@ -16,6 +16,7 @@ mod environment;
 mod fingerprint;
 mod folder;
 mod folder_read;
+mod folder_store;
 mod git;
 mod git_vcs;
 mod history;
