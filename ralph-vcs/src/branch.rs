@@ -14,7 +14,12 @@ impl GitVcs {
             return Err(VcsError::Refused(preflight.refusals.join("\n")));
         }
         let (lines, tip) = match preflight.branch {
-            BranchState::Ours { tip, .. } => return Ok(Tip::At(tip)),
+            BranchState::Ours { tip, base } => {
+                if tip == base {
+                    self.memory().unseen = Some(tip.clone());
+                }
+                return Ok(Tip::At(tip));
+            }
             // Known by the trailers of its commits: it gets its mark back.
             BranchState::Known { tip, base } => (format!("update {}\0{base}\0\0", self.marker_ref), tip),
             BranchState::Absent => {
@@ -22,6 +27,7 @@ impl GitVcs {
                     return Err(VcsError::Refused("the repository has no commit yet".to_owned()));
                 };
                 let (branch, marker) = (&self.branch_ref, &self.marker_ref);
+                self.memory().unseen = Some(head.clone());
                 (format!("create {branch}\0{head}\0update {marker}\0{head}\0\0"), head)
             }
             BranchState::Foreign => {

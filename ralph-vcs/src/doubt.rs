@@ -20,21 +20,19 @@ use crate::{index::Index, links::is_behind_link, walk::open_root};
 /// Gives each file that `index` (read from `file`) notes wrongly the current date, by which git sees it.
 pub(crate) fn doubt(root: &Path, index: &Index, file: &Path) -> io::Result<()> {
     let Ok(noted_at) = std::fs::metadata(file).map(|data| data.mtime()) else { return Ok(()) };
-    let root = open_root(root)?;
+    let folder = open_root(root)?;
     for (path, seconds, nanoseconds) in index.changed_since(noted_at) {
         let name = OsStr::from_bytes(path);
-        let stat = rustix::fs::statat(&root, name, AtFlags::SYMLINK_NOFOLLOW);
-        let Ok(stat) = stat else { continue };
-        let same = i64::from(seconds) == i64::from(stat.st_ctime)
-            && u64::from(nanoseconds) == u64::try_from(stat.st_ctime_nsec).unwrap_or(0);
-        if same || is_behind_link(root.as_fd(), path) {
+        let Ok(data) = std::fs::symlink_metadata(root.join(name)) else { continue };
+        let noted = (i64::from(seconds), i64::from(nanoseconds));
+        if noted == (data.ctime(), data.ctime_nsec()) || is_behind_link(folder.as_fd(), path) {
             continue;
         }
         let now = Timestamps {
             last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
             last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
         };
-        rustix::fs::utimensat(&root, name, &now, AtFlags::SYMLINK_NOFOLLOW)?;
+        rustix::fs::utimensat(&folder, name, &now, AtFlags::SYMLINK_NOFOLLOW)?;
     }
     Ok(())
 }

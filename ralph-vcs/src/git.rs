@@ -254,11 +254,14 @@ impl Call<'_> {
             .arg(verb)
             .args(self.args)
             .stdin(self.stdin.map_or(Stdin::Null, Stdin::Bytes));
+        let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
+        if limit.is_zero() {
+            return Err(VcsError::Ended(verb));
+        }
         git.spawns.fetch_add(1, Ordering::Relaxed);
         if self.scan {
             git.scans.fetch_add(1, Ordering::Relaxed);
         }
-        let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
         let work = capture(&command, limit, self.most);
         let captured = match cx {
             Some(cx) => tokio::select! {
@@ -286,6 +289,20 @@ impl Output {
     /// Whether git ended with 0.
     pub(crate) fn success(&self) -> bool {
         self.code == Some(0)
+    }
+
+    /// Whether git failed for want of room or the like, and not because of what it was given.
+    pub(crate) fn is_the_machines_fault(&self) -> bool {
+        const SIGNS: [&str; 7] = [
+            "No space left",
+            "Disk quota",
+            "Read-only file system",
+            "Input/output error",
+            "Too many open files",
+            "Cannot allocate",
+            ".lock': File exists",
+        ];
+        self.code.is_none() || SIGNS.iter().any(|sign| self.stderr.contains(sign))
     }
 
     /// The error for an end that was not hoped for.

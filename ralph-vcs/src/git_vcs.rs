@@ -67,8 +67,8 @@ pub(crate) struct Memory {
     /// Commits made by this process, and what they are built on.
     pub(crate) bases: BTreeMap<Revision, Revision>,
     pub(crate) pins: BTreeMap<Revision, Arc<str>>,
-    /// Whether a revision was seen to be as its attributes say.
-    pub(crate) pristine: bool,
+    /// Where the branch began, until its files were seen to be as its attributes say.
+    pub(crate) unseen: Option<Revision>,
 }
 
 impl GitVcs {

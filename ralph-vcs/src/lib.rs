@@ -9,12 +9,17 @@ mod accept;
 mod agent_git;
 mod attributes;
 mod branch;
+mod clean;
 mod discover;
 mod doubt;
 mod environment;
 mod fingerprint;
+mod folder;
+mod folder_read;
+mod folder_store;
 mod git;
 mod git_vcs;
+mod history;
 mod index;
 mod judge;
 mod keep;
@@ -34,7 +39,9 @@ mod walk;
 
 pub use crate::{
     fingerprint::{Difference, Fingerprint},
+    folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,
+    history::{Kept, Logged},
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},
 };

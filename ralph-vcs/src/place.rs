@@ -157,19 +157,10 @@ impl GitVcs {
 
 /// A checkout fails because of the revision (a filter that fails, an object that is missing), or of the machine.
 fn unplaceable(output: &Output) -> VcsError {
-    const MACHINE: [&str; 6] = [
-        "No space left",
-        "Disk quota",
-        "Read-only file system",
-        "Input/output error",
-        "Too many open files",
-        "Cannot allocate",
-    ];
-    let said = output.said();
-    if output.code.is_none() || MACHINE.iter().any(|why| said.contains(why)) {
+    if output.is_the_machines_fault() {
         output.failed("read-tree")
     } else {
-        VcsError::Unplaceable(said)
+        VcsError::Unplaceable(output.said())
     }
 }
 

@@ -6,7 +6,7 @@ use ralph_core::{Cx, Revision, Site, VcsError};
 use crate::{GitVcs, index::Index, site::SiteState, status};
 
 impl GitVcs {
-    /// Refuses a revision that is not clean in the site where it was just placed.
+    /// Refuses the revision at which the branch began, if it is not clean in the site where it was just placed.
     pub(crate) async fn refuse_unclean(
         &self,
         state: &SiteState,
@@ -14,7 +14,8 @@ impl GitVcs {
         revision: &Revision,
         cx: &Cx,
     ) -> Result<(), VcsError> {
-        if self.memory().pristine || matches!(site, Site::Clean { .. }) {
+        // Later revisions are our own, and what an agent does to its attributes is its work.
+        if self.memory().unseen.as_ref() != Some(revision) || matches!(site, Site::Clean { .. }) {
             return Ok(());
         }
         if self.has_attributes(state)? {
@@ -30,7 +31,7 @@ impl GitVcs {
                 )));
             }
         }
-        self.memory().pristine = true;
+        self.memory().unseen = None;
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::other;
 
 /// The file that says whose sites a folder holds.
-const OWNER: &str = "ralph-sites.json";
+pub(crate) const OWNER: &str = "ralph-sites.json";
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {

@@ -21,6 +21,8 @@ type Guard = OwnedMutexGuard<SiteState>;
 
 /// A listing of changes that is longer than this is not read; nothing is taken in.
 const MOST_STATUS: usize = 64 << 20;
+/// After so many failures to add files something else is wrong.
+const MOST_TRIES: u32 = 200;
 
 impl GitVcs {
     pub(crate) async fn snapshot_of(
@@ -120,14 +122,45 @@ impl GitVcs {
         if judged.update.is_empty() {
             return Ok(());
         }
-        let list = terminated(&judged.update);
-        call().args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(list).ok(cx).await?;
+        self.add_to_index(guard, judged, cx).await?;
         // Git passes over a name that it refuses, and goes on.
         let index = Index::read(&guard.index, self.oid_bytes())?;
         for path in &judged.update {
             let there = std::fs::symlink_metadata(guard.root.join(os(path))).is_ok();
             if there && !index.has(path) {
                 judged.findings.add(FindingKind::RefusedName, path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was judged good. Git gives up at the first file that it cannot store (one whose encoding is not the one
+    /// that an attributes file names, one that a filter fails on): such files are found by halving the list.
+    async fn add_to_index(
+        &self,
+        guard: &Guard,
+        judged: &mut Judged,
+        cx: &Cx,
+    ) -> Result<(), VcsError> {
+        let mut parts = vec![judged.update.clone()];
+        let mut tries = MOST_TRIES;
+        while let Some(mut part) = parts.pop() {
+            let call = self.git.call("update-index").args(["--add", "--remove", "--replace"]);
+            let call = call.args(["-z", "--stdin"]).stdin(terminated(&part));
+            let output = call.site(&guard.root, &guard.index).run(cx).await?;
+            if output.success() {
+                continue;
+            }
+            tries -= 1;
+            if tries == 0 || output.is_the_machines_fault() {
+                return Err(output.failed("update-index"));
+            }
+            if part.len() > 1 {
+                let rest = part.split_off(part.len() / 2);
+                parts.extend([rest, part]);
+            } else if let Some(path) = part.pop() {
+                judged.findings.add(FindingKind::Unreadable, &path);
+                judged.update.retain(|other| *other != path);
             }
         }
         Ok(())

@@ -25,3 +25,16 @@ mod inherited {
         VcsFixture::new(GitVcs::open(options).await.unwrap(), repo)
     });
 }
+
+mod folder {
+    use ralph_core::testing::suites::vcs::VcsFixture;
+    use ralph_vcs::{FolderOptions, FolderVcs};
+
+    ralph_core::vcs_conformance!(async || {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        crate::support::write(&at("source/README.md"), "hello\n");
+        let options = FolderOptions::new(at("source"), at("state"), at("sites"));
+        VcsFixture::new(FolderVcs::open(options).unwrap(), folder)
+    });
+}

@@ -174,7 +174,10 @@ async fn garbage_collection_takes_nothing_of_ours() {
     write(&site.join("a"), "b");
     let rejected = snap(&vcs, &revision).await.revision.unwrap();
     let seal = seal("R01", 1);
-    let kept = vcs.keep(&rejected, ralph_core::KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
+    let kept = vcs
+        .keep(&rejected, ralph_core::KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new())
+        .await
+        .unwrap();
     assert_eq!(kept, "refs/ralph/rejected/run-1/P1/R01/1");
     assert_eq!(repo.git(&["for-each-ref", "refs/ralph/work"]), "");
     gc();
@@ -187,9 +190,8 @@ async fn deep_and_read_only_folders_are_swept() {
     let repo = Repo::new();
     let (vcs, base) = repo.begin().await;
     let site = place(&vcs, WORK, &base).await.folder;
-    let script =
-        "i=0; while [ $i -lt 3000 ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done; chmod 500 .; chmod 0 ..";
-    let made = Command::new("sh").arg("-c").arg(script).current_dir(&site).status().unwrap();
+    let script = format!("mkdir -p {0} && chmod 500 {0} && chmod 0 {0}/..", "d/".repeat(300));
+    let made = Command::new("sh").arg("-c").arg(&script).current_dir(&site).status().unwrap();
     assert!(made.success());
     let snapshot = snap(&vcs, &base).await;
     assert_eq!(snapshot.findings.first().map(|it| it.kind), Some(FindingKind::TooMuch));

@@ -99,6 +99,19 @@ async fn links_that_leave() {
     finds(links, &expected).await;
 }
 
+/// What git cannot store is the work's fault, and the rest is taken in all the same.
+#[tokio::test]
+async fn files_that_git_cannot_store() {
+    let leave = |_: &Repo, site: &Path| {
+        write(&site.join(".gitattributes"), "*.utf working-tree-encoding=UTF-16\n");
+        for name in ["a.utf", "z.utf"] {
+            write(&site.join(name), "odd");
+        }
+    };
+    let is = FindingKind::Unreadable;
+    finds(leave, &[(is, "a.utf"), (is, "z.utf")]).await;
+}
+
 #[tokio::test]
 async fn too_many_files_or_bytes() {
     let repo = Repo::new();

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod agent;
+mod cleaning;
 mod conformance;
 mod cost;
 mod deception;
 mod features;
 mod findings;
+mod history;
 mod hostile;
 mod refusals;
 mod repositories;

@@ -251,7 +251,10 @@ async fn files_that_a_checkout_changes() {
     assert!(told.contains("crlf.txt") && told.contains("--renormalize"), "{told}");
     repo.git(&["add", "--renormalize", "."]);
     repo.git(&["commit", "-qm", "renormalized"]);
-    place(&vcs, WORK, &repo.head()).await;
+    repo.git(&["branch", "-D", BRANCH]);
+    let (vcs, base) = repo.begin().await;
+    assert_eq!(base, repo.head());
+    place(&vcs, WORK, &base).await;
 }
 
 #[tokio::test]

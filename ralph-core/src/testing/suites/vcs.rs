@@ -486,3 +486,6 @@ pub async fn unknown_revisions_are_refused(fixture: VcsFixture) {
         assert!(matches!(tree, Err(VcsError::NoRevision(_))), "tree `{name}`: {tree:?}");
     }
 }
+
+#[cfg(test)]
+mod saboteurs;
