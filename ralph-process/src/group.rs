@@ -13,9 +13,7 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{
-        Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
-    },
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid},
 };
 
 use crate::{
@@ -33,8 +31,7 @@ const BLOCKING_DEATH: Duration = Duration::from_secs(1);
 
 /// How long killed members may take to be gone. Where a zombie that its parent has yet to reap cannot be told from a live
 /// member, waiting is of little use.
-const GROUP_DEATH: Duration =
-    Duration::from_millis(if cfg!(target_os = "linux") { 500 } else { 30 });
+const GROUP_DEATH: Duration = Duration::from_millis(if cfg!(target_os = "linux") { 500 } else { 30 });
 
 /// A running group. Dropping it kills the group, reaps the leader and sweeps.
 pub(crate) struct Group {
@@ -76,8 +73,8 @@ impl Group {
             Some(value) => std_command.env(sweep::MARK_VARIABLE, value),
             None => std_command.env_remove(sweep::MARK_VARIABLE),
         };
-        let child = sweep::register(mark.as_deref(), || std_command.spawn())
-            .map_err(|source| spawn_error(command, source))?;
+        let child =
+            sweep::register(mark.as_deref(), || std_command.spawn()).map_err(|source| spawn_error(command, source))?;
         let Some(pid) = Pid::from_raw(child.id().cast_signed()) else {
             return Err(wait_error(&command.program, io::Error::other("no process id")));
         };
@@ -225,9 +222,7 @@ impl Drop for Group {
             let _ = sweep::sweep(mark);
         }
         let deadline = Instant::now() + GROUP_DEATH;
-        while test_kill_process_group(self.pid).is_ok()
-            && sweep::group_is_alive(self.pid)
-            && Instant::now() < deadline
+        while test_kill_process_group(self.pid).is_ok() && sweep::group_is_alive(self.pid) && Instant::now() < deadline
         {
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -251,10 +246,7 @@ async fn blocking<T: Default + Send + 'static>(mark: &str, work: fn(&str) -> T) 
 }
 
 #[cfg(target_os = "linux")]
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open"
-)]
+#[expect(deprecated, reason = "its successor is unsafe, and an owned descriptor keeps what the safe one leaves open")]
 fn pidfd(pid: Pid) -> Option<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>> {
     // Not there on old kernels and in some sandboxes: polled then.
     let fd = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()?;
@@ -289,10 +281,7 @@ fn resolve(command: &Command) -> Result<PathBuf, SpawnError> {
         }
     }
     match found {
-        Some(program) => Err(SpawnError::NotExecutable {
-            program,
-            source: io::ErrorKind::PermissionDenied.into(),
-        }),
+        Some(program) => Err(SpawnError::NotExecutable { program, source: io::ErrorKind::PermissionDenied.into() }),
         None => Err(not_found(program)),
     }
 }
@@ -305,9 +294,7 @@ fn spawn_error(command: &Command, source: io::Error) -> SpawnError {
     let program = command.program.clone();
     match source.raw_os_error().map(Errno::from_raw_os_error) {
         // The file was there a moment ago, so it is the interpreter of a script that is missing, or it was removed.
-        Some(Errno::NOENT) if !command.dir.is_dir() => {
-            SpawnError::Folder { dir: command.dir.clone() }
-        }
+        Some(Errno::NOENT) if !command.dir.is_dir() => SpawnError::Folder { dir: command.dir.clone() },
         Some(Errno::NOENT | Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR) => {
             SpawnError::NotExecutable { program, source }
         }

@@ -29,9 +29,7 @@ impl GitVcs {
         }
         let mut found = Vec::new();
         for lane in entries(&self.sites.join("lanes")) {
-            found.extend(
-                entries(&lane).into_iter().filter(|path| path.is_dir() || path.is_symlink()),
-            );
+            found.extend(entries(&lane).into_iter().filter(|path| path.is_dir() || path.is_symlink()));
         }
         Ok(found)
     }
@@ -60,8 +58,7 @@ impl GitVcs {
             drop(held);
             result
         });
-        let failed =
-            |error: Box<dyn std::error::Error + Send + Sync>| other("removing the sites", error);
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| other("removing the sites", error);
         task.await.map_err(|error| failed(error.into()))?.map_err(|error| failed(error.into()))?;
         Ok(removed)
     }
@@ -117,8 +114,7 @@ fn remove_all(sites: &Path) -> std::io::Result<()> {
             remove(root.as_fd(), b"lanes", entry.kind)?;
         }
     }
-    let only_mark =
-        list(root.as_fd())?.iter().all(|entry| entry.name.to_bytes() == OWNER.as_bytes());
+    let only_mark = list(root.as_fd())?.iter().all(|entry| entry.name.to_bytes() == OWNER.as_bytes());
     if only_mark {
         fs::remove_file(sites.join(OWNER))?;
         fs::remove_dir(sites)?;

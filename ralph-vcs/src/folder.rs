@@ -14,8 +14,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, Caches, Cx, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip,
-    Tree, Vcs, VcsError, async_trait,
+    Accepted, AttemptId, Caches, Cx, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
+    async_trait,
 };
 
 use crate::{
@@ -46,11 +46,7 @@ pub struct FolderOptions {
 
 impl FolderOptions {
     /// The usual settings for the files in `source`.
-    pub fn new(
-        source: impl Into<PathBuf>,
-        state: impl Into<PathBuf>,
-        sites: impl Into<PathBuf>,
-    ) -> Self {
+    pub fn new(source: impl Into<PathBuf>, state: impl Into<PathBuf>, sites: impl Into<PathBuf>) -> Self {
         Self {
             source: source.into(),
             state: state.into(),
@@ -81,8 +77,7 @@ impl FolderVcs {
     /// # Errors
     /// [`VcsError::Refused`] where the source is no folder, or the other folders lie in it.
     pub fn open(mut options: FolderOptions) -> Result<Self, VcsError> {
-        let source = fs::canonicalize(&options.source)
-            .map_err(|error| refused(&options.source, &error.to_string()))?;
+        let source = fs::canonicalize(&options.source).map_err(|error| refused(&options.source, &error.to_string()))?;
         if !source.is_dir() {
             return Err(refused(&source, "it is not a folder"));
         }
@@ -93,19 +88,12 @@ impl FolderVcs {
             }
         }
         if let Some(checkout) = checkout_around(&options.sites) {
-            return Err(refused(
-                &options.sites,
-                &format!("it lies in the checkout {}", checkout.display()),
-            ));
+            return Err(refused(&options.sites, &format!("it lies in the checkout {}", checkout.display())));
         }
         options.source = source;
         Ok(Self {
             name: format!("copies of {}", options.source.display()),
-            inner: Arc::new(Store {
-                ledger: Ledger::new(&options.ledger, false),
-                options,
-                sites: Mutex::default(),
-            }),
+            inner: Arc::new(Store { ledger: Ledger::new(&options.ledger, false), options, sites: Mutex::default() }),
         })
     }
 
@@ -142,9 +130,8 @@ impl Tree for FolderTree {
 
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
         let under = under.strip_suffix(b"/").unwrap_or(under);
-        let inside = |path: &&Vec<u8>| {
-            under.is_empty() || (path.starts_with(under) && path.get(under.len()) == Some(&b'/'))
-        };
+        let inside =
+            |path: &&Vec<u8>| under.is_empty() || (path.starts_with(under) && path.get(under.len()) == Some(&b'/'));
         Ok(self.content.files.keys().filter(inside).cloned().collect())
     }
 }
@@ -164,24 +151,12 @@ impl Vcs for FolderVcs {
         .await
     }
 
-    async fn place(
-        &self,
-        site: Site,
-        revision: &Revision,
-        _: Caches,
-        _: &Cx,
-    ) -> Result<Placed, VcsError> {
+    async fn place(&self, site: Site, revision: &Revision, _: Caches, _: &Cx) -> Result<Placed, VcsError> {
         let revision = revision.clone();
         self.run(move |inner| inner.place(site, &revision)).await
     }
 
-    async fn snapshot(
-        &self,
-        site: Site,
-        base: &Revision,
-        seal: &Seal,
-        _: &Cx,
-    ) -> Result<Snapshot, VcsError> {
+    async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, _: &Cx) -> Result<Snapshot, VcsError> {
         let (base, seal) = (base.clone(), seal.clone());
         self.run(move |inner| inner.snapshot(site, &base, &seal)).await
     }
@@ -196,12 +171,7 @@ impl Vcs for FolderVcs {
         .await
     }
 
-    async fn accept(
-        &self,
-        revision: &Revision,
-        expected: &Revision,
-        _: &Cx,
-    ) -> Result<Accepted, VcsError> {
+    async fn accept(&self, revision: &Revision, expected: &Revision, _: &Cx) -> Result<Accepted, VcsError> {
         let (revision, expected) = (revision.clone(), expected.clone());
         self.run(move |inner| inner.accept(&revision, &expected)).await
     }

@@ -120,8 +120,7 @@ impl Reading<'_> {
             }
             match entry.kind {
                 FileType::Directory => {
-                    match rustix::fs::openat(folder, name, READ | OFlags::DIRECTORY, Mode::empty())
-                    {
+                    match rustix::fs::openat(folder, name, READ | OFlags::DIRECTORY, Mode::empty()) {
                         Ok(inner) => self.folder(inner.as_fd(), &path, depth + 1),
                         Err(_) => self.findings.add(FindingKind::Unreadable, &path),
                     }
@@ -140,8 +139,7 @@ impl Reading<'_> {
             return self.findings.add(FindingKind::Unreadable, &path);
         };
         let mut bytes = Vec::new();
-        let read =
-            fs::File::from(file).take(self.bytes_left.saturating_add(1)).read_to_end(&mut bytes);
+        let read = fs::File::from(file).take(self.bytes_left.saturating_add(1)).read_to_end(&mut bytes);
         if read.is_err() {
             return self.findings.add(FindingKind::Unreadable, &path);
         }
@@ -158,9 +156,7 @@ impl Reading<'_> {
     fn link(&mut self, folder: BorrowedFd<'_>, name: &[u8], path: Vec<u8>) {
         match rustix::fs::readlinkat(folder, name, Vec::new()) {
             Err(_) => self.findings.add(FindingKind::Unreadable, &path),
-            Ok(to)
-                if leaves_by_text(&path, to.to_bytes()) || leaves_on_the_way(self.root, &path) =>
-            {
+            Ok(to) if leaves_by_text(&path, to.to_bytes()) || leaves_on_the_way(self.root, &path) => {
                 self.findings.add(FindingKind::LinkLeavesTree, &path);
             }
             Ok(to) => {
@@ -172,12 +168,7 @@ impl Reading<'_> {
 
 /// Copies the files of `content` from the folder `from` into the folder `to`, where none of them is; for good, if
 /// `durable`.
-pub(crate) fn write_folder(
-    content: &Content,
-    from: &Path,
-    to: &Path,
-    durable: bool,
-) -> io::Result<()> {
+pub(crate) fn write_folder(content: &Content, from: &Path, to: &Path, durable: bool) -> io::Result<()> {
     for (path, kind) in &content.files {
         let path = OsStr::from_bytes(path);
         let target = to.join(path);
@@ -188,11 +179,9 @@ pub(crate) fn write_folder(
             Kind::Link(text) => symlink(OsStr::from_bytes(text), target)?,
             Kind::File { program, .. } => {
                 let no_follow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
-                let mut source =
-                    fs::File::options().read(true).custom_flags(no_follow).open(from.join(path))?;
+                let mut source = fs::File::options().read(true).custom_flags(no_follow).open(from.join(path))?;
                 let mode = if *program { 0o755 } else { 0o644 };
-                let mut file =
-                    fs::File::options().write(true).create_new(true).mode(mode).open(target)?;
+                let mut file = fs::File::options().write(true).create_new(true).mode(mode).open(target)?;
                 io::copy(&mut source, &mut file)?;
                 if durable {
                     file.sync_all()?;

@@ -8,8 +8,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, DiffStat, Digest, FindingKind, KeepKind, Placed, Revision, RunId, Seal,
-    Site, Snapshot, Tip, VcsError, millis,
+    Accepted, AttemptId, DiffStat, Digest, FindingKind, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip,
+    VcsError, millis,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +70,7 @@ impl Store {
         let folder = self.tree_folder(tree);
         let nothing = Ledger::new("", false);
         let read = read_folder(&folder, &nothing, usize::MAX, u64::MAX);
-        let (content, _) =
-            read.map_err(|error| other(format!("reading {}", folder.display()), error))?;
+        let (content, _) = read.map_err(|error| other(format!("reading {}", folder.display()), error))?;
         if content.digest() == *tree {
             return Ok(content);
         }
@@ -84,12 +83,7 @@ impl Store {
     }
 
     /// Records a content and a revision of it. The same ones again change nothing.
-    fn record(
-        &self,
-        content: &Content,
-        from: &Path,
-        commit: &Commit,
-    ) -> Result<Revision, VcsError> {
+    fn record(&self, content: &Content, from: &Path, commit: &Commit) -> Result<Revision, VcsError> {
         let fail = |error| other("recording a revision", error);
         let (trees, folder) = (self.options.state.join("trees"), self.tree_folder(&commit.tree));
         if !folder.exists() {
@@ -99,11 +93,9 @@ impl Store {
             write_folder(content, from, &part, true).map_err(fail)?;
             fs::rename(&part, &folder).map_err(fail)?;
         }
-        let bytes =
-            serde_json::to_vec(commit).map_err(|error| other("recording a revision", error))?;
+        let bytes = serde_json::to_vec(commit).map_err(|error| other("recording a revision", error))?;
         let revision = Revision::new(Digest::of(&bytes).as_str());
-        write_whole(&self.options.state.join("revisions").join(format!("{revision}.json")), &bytes)
-            .map_err(fail)?;
+        write_whole(&self.options.state.join("revisions").join(format!("{revision}.json")), &bytes).map_err(fail)?;
         Ok(revision)
     }
 
@@ -118,8 +110,7 @@ impl Store {
         if let Some(finding) = findings.first() {
             return Err(refused(source, &format!("it holds what no revision can hold: {finding}")));
         }
-        let commit =
-            Commit { tree: content.digest(), base: None, message: "start".to_owned(), at: 0 };
+        let commit = Commit { tree: content.digest(), base: None, message: "start".to_owned(), at: 0 };
         let start = self.record(&content, source, &commit)?;
         self.write_branch(&start)?;
         Ok(Tip::At(start))
@@ -166,12 +157,7 @@ impl Store {
         Ok(Placed { folder: state.root.clone(), tree, fresh: true })
     }
 
-    pub(crate) fn snapshot(
-        &self,
-        site: Site,
-        base: &Revision,
-        seal: &Seal,
-    ) -> Result<Snapshot, VcsError> {
+    pub(crate) fn snapshot(&self, site: Site, base: &Revision, seal: &Seal) -> Result<Snapshot, VcsError> {
         let base_tree = self.commit(base)?.tree;
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || SiteState::new(&self.options.sites, site);
@@ -192,21 +178,13 @@ impl Store {
         }
         let files = self.content(&base_tree)?.differences(&content);
         let stat = DiffStat { files, ..DiffStat::default() };
-        let commit = Commit {
-            tree: tree.clone(),
-            base: Some(base.clone()),
-            message: seal.message.clone(),
-            at: millis(seal.at),
-        };
+        let commit =
+            Commit { tree: tree.clone(), base: Some(base.clone()), message: seal.message.clone(), at: millis(seal.at) };
         let revision = self.record(&content, &state.root, &commit)?;
         Ok(Snapshot { revision: Some(revision), tree, stat, findings })
     }
 
-    pub(crate) fn accept(
-        &self,
-        revision: &Revision,
-        expected: &Revision,
-    ) -> Result<Accepted, VcsError> {
+    pub(crate) fn accept(&self, revision: &Revision, expected: &Revision) -> Result<Accepted, VcsError> {
         let base = self.commit(revision)?.base;
         // Two accepts of this process come one after the other.
         let _one = self.sites.lock().unwrap_or_else(PoisonError::into_inner);

@@ -44,31 +44,19 @@ impl GitVcs {
     ///
     /// # Errors
     /// [`VcsError::NoRevision`] where one of the ends is not there.
-    pub async fn log(
-        &self,
-        base: Option<&Revision>,
-        tip: Option<&Revision>,
-        cx: &Cx,
-    ) -> Result<Vec<Logged>, VcsError> {
+    pub async fn log(&self, base: Option<&Revision>, tip: Option<&Revision>, cx: &Cx) -> Result<Vec<Logged>, VcsError> {
         let tip = self.given_or_ref(tip, &self.branch_ref, cx).await?;
         let base = self.given_or_ref(base, &self.marker_ref, cx).await?;
         let call = self
             .git
             .call("rev-list")
-            .args([
-                "--reverse",
-                "--topo-order",
-                "--no-commit-header",
-                "--format=%H%x00%ct%x00%B%x00",
-            ])
+            .args(["--reverse", "--topo-order", "--no-commit-header", "--format=%H%x00%ct%x00%B%x00"])
             .args([tip.as_str(), "--not", base.as_str(), "--"]);
         let text = call.ok(cx).await?;
         let text = String::from_utf8_lossy(&text);
         let mut fields = text.split('\0');
         let mut commits = Vec::new();
-        while let (Some(id), Some(time), Some(message)) =
-            (fields.next(), fields.next(), fields.next())
-        {
+        while let (Some(id), Some(time), Some(message)) = (fields.next(), fields.next(), fields.next()) {
             commits.push(logged(id.trim(), time, message));
         }
         Ok(commits)
@@ -102,12 +90,7 @@ impl GitVcs {
         Ok(String::from_utf8_lossy(&list).lines().filter_map(parse).collect())
     }
 
-    async fn given_or_ref(
-        &self,
-        given: Option<&Revision>,
-        name: &str,
-        cx: &Cx,
-    ) -> Result<Revision, VcsError> {
+    async fn given_or_ref(&self, given: Option<&Revision>, name: &str, cx: &Cx) -> Result<Revision, VcsError> {
         match given {
             Some(revision) => {
                 self.require(revision, cx).await?;
@@ -149,11 +132,7 @@ mod tests {
 
     #[test]
     fn trailers_are_of_the_last_paragraph() {
-        let log = logged(
-            "a",
-            "5",
-            "R01: x\n\nRalph-Item: no\n\ntext\n\nRalph-Item: P1/R01\nRalph-Attempt: 2\n",
-        );
+        let log = logged("a", "5", "R01: x\n\nRalph-Item: no\n\ntext\n\nRalph-Item: P1/R01\nRalph-Attempt: 2\n");
         assert_eq!((log.item.as_deref(), log.attempt, log.run), (Some("P1/R01"), Some(2), None));
         assert_eq!(logged("a", "x", "Ralph-Item: subject").item, None);
         assert_eq!(logged("a", "", "").subject, "");

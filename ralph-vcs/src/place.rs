@@ -157,11 +157,7 @@ impl GitVcs {
 
 /// A checkout fails because of the revision (a filter that fails, an object that is missing), or of the machine.
 fn unplaceable(output: &Output) -> VcsError {
-    if output.is_the_machines_fault() {
-        output.failed("read-tree")
-    } else {
-        VcsError::Unplaceable(output.said())
-    }
+    if output.is_the_machines_fault() { output.failed("read-tree") } else { VcsError::Unplaceable(output.said()) }
 }
 
 /// Does file work on a thread of its own, with the site's guard: the site is not let go before the work has ended, even

@@ -136,12 +136,7 @@ impl GitVcs {
 
     /// Adds what was judged good. Git gives up at the first file that it cannot store (one whose encoding is not the one
     /// that an attributes file names, one that a filter fails on): such files are found by halving the list.
-    async fn add_to_index(
-        &self,
-        guard: &Guard,
-        judged: &mut Judged,
-        cx: &Cx,
-    ) -> Result<(), VcsError> {
+    async fn add_to_index(&self, guard: &Guard, judged: &mut Judged, cx: &Cx) -> Result<(), VcsError> {
         let mut parts = vec![judged.update.clone()];
         let mut tries = MOST_TRIES;
         while let Some(mut part) = parts.pop() {

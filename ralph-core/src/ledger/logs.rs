@@ -91,6 +91,8 @@ enum Log {
 struct Story {
     attempt: Option<AttemptId>,
     iteration: u32,
+    /// How many attempts the item has had, interrupted ones not counted before this one.
+    charged: u32,
     /// What the agent said about it.
     summary: String,
     /// The output of the last verifier that did not pass.
@@ -214,7 +216,12 @@ impl Story {
         let mut entries = Vec::new();
         match &record.fact {
             Fact::Began { attempt } => {
-                *self = Self { attempt: Some(attempt.id.clone()), iteration: attempt.iteration, ..Self::default() };
+                *self = Self {
+                    attempt: Some(attempt.id.clone()),
+                    iteration: attempt.iteration,
+                    charged: attempt.charged,
+                    ..Self::default()
+                };
             }
             Fact::Ended { end, usage, signal, .. } => {
                 if let Some(signal) = signal {
@@ -230,7 +237,7 @@ impl Story {
                     let cost = cost(usage.cost);
                     let text = format!(
                         "{head} attempts={} cost={cost} — ralph ended in the middle of the session\n",
-                        attempt.number
+                        self.charged
                     );
                     entries.push((Log::Progress, text));
                 }
@@ -262,7 +269,9 @@ impl Story {
             ItemStatus::Unknown => "unknown",
         };
         let mut text = head(iteration.number, at, &iteration.item, outcome);
-        text.push_str(&format!(" attempts={} cost={}", iteration.sessions, cost(iteration.cost)));
+        // Without a session of its own (parked work that was approved) the record's count is all there is.
+        let attempts = if self.charged > 0 { self.charged } else { iteration.sessions };
+        text.push_str(&format!(" attempts={attempts} cost={}", cost(iteration.cost)));
         match (&iteration.revision, &iteration.decision) {
             (Some(revision), _) if iteration.to == ItemStatus::Done => {
                 let short = revision.as_str().get(..7).unwrap_or(revision.as_str());

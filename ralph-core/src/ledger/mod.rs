@@ -29,5 +29,6 @@ pub use self::{
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
+    replace::set_aside,
     summary::{Summary, accepted},
 };

@@ -75,8 +75,9 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves `path` out of the way as `<name>.<why>-<n>`, with the first `n` that is free, and says where it is now.
-pub(crate) fn set_aside(path: &Path, why: &str) -> io::Result<PathBuf> {
+/// Moves `path` out of the way as `<name>.<why>-<n>`, with the first `n` that is free, and says where it is now. For
+/// state that cannot be read: it is kept and told, never replaced by a fresh start.
+pub fn set_aside(path: &Path, why: &str) -> io::Result<PathBuf> {
     for number in 1_u32.. {
         let place = sibling(path, &format!(".{why}-{number}"));
         if fs::symlink_metadata(&place).is_err() {

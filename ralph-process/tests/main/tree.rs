@@ -98,8 +98,7 @@ async fn a_process_that_is_asked_to_end_can_still_report() {
         let place = Place::new();
         let script = "trap 'echo got TERM; exit 7' TERM; trap 'echo got INT; exit 7' INT; \
                       echo $$ > leader; for i in $(seq 3000); do sleep 0.01; done";
-        let limits =
-            Limits { stop_signal: signal, grace: Duration::from_secs(15), ..Limits::default() };
+        let limits = Limits { stop_signal: signal, grace: Duration::from_secs(15), ..Limits::default() };
         let started = Instant::now();
         let cancel = async {
             place.pid("leader").await;
@@ -174,10 +173,7 @@ async fn dropping_the_future_leaves_nothing() {
 async fn aborting_the_task_leaves_nothing() {
     let place = Place::new();
     let (command, output) = (place.shell(STUBBORN), place.output());
-    let task =
-        tokio::spawn(
-            async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await },
-        );
+    let task = tokio::spawn(async move { run(&command, &output, &Limits::default(), pending(), |_| ()).await });
     let (child, leader) = (place.pid("child").await, place.pid("leader").await);
     assert!(alive(child) && alive(leader));
     task.abort();

@@ -174,10 +174,7 @@ async fn garbage_collection_takes_nothing_of_ours() {
     write(&site.join("a"), "b");
     let rejected = snap(&vcs, &revision).await.revision.unwrap();
     let seal = seal("R01", 1);
-    let kept = vcs
-        .keep(&rejected, ralph_core::KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new())
-        .await
-        .unwrap();
+    let kept = vcs.keep(&rejected, ralph_core::KeepKind::Rejected, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
     assert_eq!(kept, "refs/ralph/rejected/run-1/P1/R01/1");
     assert_eq!(repo.git(&["for-each-ref", "refs/ralph/work"]), "");
     gc();

@@ -19,8 +19,7 @@ async fn commits_of_the_branch_with_their_items() {
         tip = revision;
     }
     let log = vcs.log(None, None, &Cx::new()).await.unwrap();
-    let told: Vec<_> =
-        log.iter().map(|it| (it.item.as_deref(), it.attempt, it.subject.as_str())).collect();
+    let told: Vec<_> = log.iter().map(|it| (it.item.as_deref(), it.attempt, it.subject.as_str())).collect();
     assert_eq!(told, [(Some("R01"), Some(1), "R01: title"), (Some("R02"), Some(3), "R02: title")]);
     assert_eq!(log.last().map(|it| &it.revision), Some(&tip));
     assert!(log.iter().all(|it| it.run.as_deref() == Some("run-1")));
@@ -45,9 +44,7 @@ async fn kept_work_is_listed_and_pruned_by_name_only() {
         let work = snap(&vcs, &base).await.revision.unwrap();
         let seal = seal("R01", number);
         let cx = Cx::new();
-        names.push(
-            vcs.keep(&work, KeepKind::Rejected, &seal.run, &seal.attempt, &cx).await.unwrap(),
-        );
+        names.push(vcs.keep(&work, KeepKind::Rejected, &seal.run, &seal.attempt, &cx).await.unwrap());
     }
     let listed = async |run| {
         let kept = vcs.kept(run, &Cx::new()).await.unwrap();
@@ -61,9 +58,7 @@ async fn kept_work_is_listed_and_pruned_by_name_only() {
         let names: Vec<_> = names.iter().map(|&it| it.to_owned()).collect();
         vcs.prune_kept(&names, before, &Cx::new()).await
     };
-    for foreign in
-        ["refs/heads/main", "refs/heads/ralph/prd-p1", "refs/ralph/branch/ralph/prd-p1", "x"]
-    {
+    for foreign in ["refs/heads/main", "refs/heads/ralph/prd-p1", "refs/ralph/branch/ralph/prd-p1", "x"] {
         assert!(matches!(prune(&[foreign], None).await, Err(VcsError::Refused(_))), "{foreign}");
     }
     let long_ago = Some(std::time::SystemTime::UNIX_EPOCH);

@@ -135,6 +135,10 @@ pub(super) struct Taken {
 }
 
 impl Taken {
+    pub(super) fn with_capacity(items: usize) -> Self {
+        Self { ids: HashMap::with_capacity(items), ..Self::default() }
+    }
+
     /// Takes a written id; answers the line that has it already.
     pub(super) fn written(&mut self, id: &str, line: usize) -> Option<usize> {
         match self.ids.entry(id.to_ascii_lowercase()) {

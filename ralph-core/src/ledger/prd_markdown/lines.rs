@@ -6,29 +6,38 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a str,
-    starts: Vec<usize>,
+    /// Each line without its end.
+    ranges: Vec<Range<usize>>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
-        let mut starts = vec![0];
+        let mut ranges = Vec::with_capacity(bytes.len() / 32 + 1);
+        let mut start = 0;
         for (at, byte) in bytes.iter().enumerate() {
-            let ends = *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1).is_none_or(|b| *b != b'\n'));
-            if ends && at + 1 < bytes.len() {
-                starts.push(at + 1);
-            }
+            let end = match byte {
+                b'\n' if at > start && bytes[at - 1] == b'\r' => at - 1,
+                b'\n' => at,
+                b'\r' if bytes.get(at + 1) != Some(&b'\n') => at,
+                _ => continue,
+            };
+            ranges.push(start..end);
+            start = at + 1;
         }
-        Self { text, starts }
+        if start < bytes.len() || ranges.is_empty() {
+            ranges.push(start..bytes.len());
+        }
+        Self { text, ranges }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.starts.len()
+        self.ranges.len()
     }
 
     /// The index (from 0) of the line that holds byte `at`.
     pub(super) fn index_of(&self, at: usize) -> usize {
-        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
+        self.ranges.partition_point(|range| range.start <= at).saturating_sub(1)
     }
 
     /// The number (from 1) of the line that holds byte `at`.
@@ -38,10 +47,7 @@ impl<'a> Lines<'a> {
 
     /// The bytes of line `index` without its end.
     pub(super) fn range(&self, index: usize) -> Range<usize> {
-        let start = self.starts.get(index).copied().unwrap_or(self.text.len());
-        let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
-        let line = self.text.get(start..end).unwrap_or_default();
-        start..start + line.trim_end_matches(['\n', '\r']).len()
+        self.ranges.get(index).cloned().unwrap_or(self.text.len()..self.text.len())
     }
 
     /// Line `index` without its end.
@@ -56,11 +62,12 @@ mod tests {
 
     #[test]
     fn every_kind_of_line_end() {
-        let lines = Lines::of("a\nb\r\nc\rd");
-        assert_eq!(lines.count(), 4);
-        assert_eq!((0..4).map(|i| lines.text(i)).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+        let lines = Lines::of("a\nb\r\nc\rd\n\r\n");
+        assert_eq!(
+            (0..lines.count()).map(|i| lines.text(i)).collect::<Vec<_>>(),
+            ["a", "b", "c", "d", ""]
+        );
         assert_eq!(lines.number_of(5), 3);
-        assert_eq!(Lines::of("").count(), 1);
-        assert_eq!(Lines::of("a\n").count(), 1);
+        assert_eq!((Lines::of("").count(), Lines::of("a\n").count()), (1, 1));
     }
 }

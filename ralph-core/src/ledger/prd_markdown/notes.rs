@@ -57,6 +57,28 @@ pub enum NoteKind {
     Scaffold,
     /// A line that looks like a key, or a key that says nothing.
     Key,
+    /// Every item is done, which need not mean that everything is.
+    AllDone,
+}
+
+/// A note where every item is ticked, with the other plans that the text names.
+pub(super) fn all_done(text: &str, name: &str) -> Note {
+    let mut plans: Vec<&str> = Vec::new();
+    for word in text.split(|c: char| c.is_whitespace() || "`()[]<>\"',;".contains(c)) {
+        let file = word.trim_matches(['.', ':', '*']).rsplit('/').next().unwrap_or_default();
+        let lower = file.to_ascii_lowercase();
+        let plan = lower.ends_with(".md")
+            && ["plan", "prd", "task", "todo"].iter().any(|w| lower.contains(w));
+        if plan && file != name && !plans.contains(&file) {
+            plans.push(file);
+        }
+    }
+    let mut text = "every item is ticked: there is nothing to do here".to_owned();
+    if !plans.is_empty() {
+        plans.truncate(5);
+        text.push_str(&format!("; the text also names {}", plans.join(", ")));
+    }
+    Note::new(1, NoteKind::AllDone, text)
 }
 
 /// Notes on characters that are not seen, one for each line that holds any.

@@ -19,12 +19,19 @@ impl Draft {
         let mut zones = Zones::new(&scan.zones);
         let mut boxes = outer.iter().map(|index| &scan.boxes[*index].range).peekable();
         let mut objective = false;
-        for index in 0..lines.count() {
+        let mut next = 0;
+        while next < lines.count() {
+            let index = next;
+            next += 1;
             let line = lines.text(index);
             let at = lines.range(index).start + (line.len() - keys::bullet(line).1.len());
             while boxes.next_if(|range| range.end <= at).is_some() {}
-            if boxes.peek().is_some_and(|range| range.start <= at) {
+            if let Some(range) = boxes.peek()
+                && range.start <= at
+            {
+                // What is below a box is its own.
                 objective = false;
+                next = next.max(lines.index_of(range.end));
                 continue;
             }
             let zone = zones.at(at).map(|zone| zone.kind);
@@ -127,7 +134,10 @@ impl Draft {
         let mut boxes = scan.boxes.iter().map(|found| found.mark.inner.start - 1).peekable();
         for index in 0..lines.count() {
             let range = lines.range(index);
-            let Some(at) = lines.text(index).find('[').map(|at| at + range.start) else { continue };
+            // Byte by byte: most lines hold none, and are short.
+            let line = lines.text(index).as_bytes();
+            let Some(at) = line.iter().position(|byte| *byte == b'[') else { continue };
+            let at = range.start + at;
             let mut real = false;
             while boxes.next_if(|place| *place < range.end).is_some() {
                 real = true;

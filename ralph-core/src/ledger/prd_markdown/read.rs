@@ -34,6 +34,12 @@ impl Prd {
             let line = |problem: &Problem| format!("{name}:{}: {}", problem.line, problem.text);
             return Err(draft.problems.iter().map(line).collect());
         }
+        let mut draft = draft;
+        if draft.items.iter().all(|placed| placed.item.status == ItemStatus::Done) {
+            let file = name.rsplit('/').next().unwrap_or(name);
+            let text = str::from_utf8(bytes).unwrap_or_default();
+            draft.notes.insert(0, notes::all_done(text, file));
+        }
         let mut found = draft.phase;
         found.id = phase;
         if found.title.is_empty() {
@@ -101,6 +107,7 @@ impl Draft {
     /// Reads the counted boxes as items.
     fn items(&mut self, text: &str, skip: usize, scan: &Scan, lines: &Lines<'_>, counted: &[usize]) {
         let mut zones = Zones::new(&scan.zones);
+        self.items.reserve(counted.len());
         let mut ids: Vec<bool> = Vec::with_capacity(counted.len());
         for index in counted {
             let found = &scan.boxes[*index];
@@ -180,7 +187,7 @@ impl Draft {
 
     /// Gives every item its id. Written ones come first, so that no made one can take theirs.
     fn name(&mut self, written: &[bool]) {
-        let mut taken = Taken::default();
+        let mut taken = Taken::with_capacity(written.len());
         for (placed, _) in self.items.iter().zip(written).filter(|(_, written)| **written) {
             let item = &placed.item;
             if let Some(first) = taken.written(item.id.as_str(), item.line) {
@@ -222,9 +229,8 @@ impl Draft {
 
 /// Everything that is said about an item, its mark apart. The number of an ordered list is not part of it.
 fn digest(text: &str, found: &Boxed) -> Digest {
-    let raw = text.get(found.mark.inner.end..found.range.end).unwrap_or_default();
-    let raw = raw.trim();
-    if raw.contains('\r') {
+    let raw = text.get(found.mark.inner.end..found.range.end).unwrap_or_default().trim();
+    if raw.as_bytes().contains(&b'\r') {
         return Digest::of(raw.replace("\r\n", "\n").replace('\r', "\n").as_bytes());
     }
     Digest::of(raw.as_bytes())
