@@ -1,1 +1,25 @@
-//! Agent backends for Ralph: Claude Code, any command, a scripted one.
+//! Agent backends for Ralph: Claude Code, any command.
+//!
+//! A backend takes a [`Brief`](ralph_core::Brief), runs one session in the workspace, and reports how it ended and what
+//! it used. It never says whether the work is any good.
+//!
+//! | backend | program | cost and tokens |
+//! | --- | --- | --- |
+//! | [`ClaudeCode`] | `claude` | reported |
+//! | [`CommandAgent`] | any, with the prompt on stdin | unknown |
+//!
+//! Both run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
+//! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
+//! that says how it is started and how its ending is read.
+
+pub mod claude;
+mod command;
+mod exit;
+mod json;
+mod lines;
+mod session;
+
+pub use claude::ClaudeCode;
+pub use command::CommandAgent;
+pub use exit::Exit;
+pub use session::ProcessOptions;

@@ -1,2 +1,39 @@
-//! The `ralph` program.
-fn main() {}
+//! The `ralph` program: thin. It reads settings, puts the parts together, and shows what happens.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program speaks on its streams")]
+
+mod args;
+mod commands;
+mod error;
+mod plan;
+mod project;
+mod report;
+mod runs;
+mod settings;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Args, error::CliError};
+
+#[cfg(not(unix))]
+compile_error!("ralph needs Linux or macOS: it ends whole process groups, which Windows does not have. Use WSL.");
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    args.color.apply();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(commands::dispatch(args)),
+        Err(error) => Err(CliError::fault(format!("the program could not start its runtime: {error}"))),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::from(error.code)
+        }
+    }
+}

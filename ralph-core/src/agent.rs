@@ -79,12 +79,7 @@ pub struct Brief {
 
 impl Brief {
     /// A brief with neither log nor limits.
-    pub fn new(
-        workspace: impl Into<PathBuf>,
-        prompt: impl Into<String>,
-        run: RunId,
-        attempt: AttemptId,
-    ) -> Self {
+    pub fn new(workspace: impl Into<PathBuf>, prompt: impl Into<String>, run: RunId, attempt: AttemptId) -> Self {
         Self {
             workspace: workspace.into(),
             prompt: prompt.into(),
@@ -184,14 +179,7 @@ impl SessionReport {
 
     /// A report with nothing but its end.
     pub fn new(end: SessionEnd) -> Self {
-        Self {
-            end,
-            usage: Usage::unknown(),
-            said: String::new(),
-            structured: None,
-            session_id: None,
-            compactions: 0,
-        }
+        Self { end, usage: Usage::unknown(), said: String::new(), structured: None, session_id: None, compactions: 0 }
     }
 
     /// The same with a final message.
@@ -260,10 +248,7 @@ impl AgentError {
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::NotFound { .. }
-            | Self::Auth { .. }
-            | Self::Refused { .. }
-            | Self::Unsupported { .. } => Retry::Never,
+            Self::NotFound { .. } | Self::Auth { .. } | Self::Refused { .. } | Self::Unsupported { .. } => Retry::Never,
             Self::Other(_) => Retry::Soon,
         }
     }

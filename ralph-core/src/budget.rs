@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(cost + "0.2".parse().unwrap(), "0.3".parse().unwrap());
 /// assert_eq!(cost.to_string(), "$0.10");
 /// ```
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usd(u64);
 
@@ -85,11 +83,7 @@ impl FromStr for Usd {
         }
         let whole: u64 = whole.parse().map_err(|_| refuse())?;
         let part: u64 = format!("{part:0<6}").parse().map_err(|_| refuse())?;
-        whole
-            .checked_mul(1_000_000)
-            .and_then(|micros| micros.checked_add(part))
-            .map(Self)
-            .ok_or_else(refuse)
+        whole.checked_mul(1_000_000).and_then(|micros| micros.checked_add(part)).map(Self).ok_or_else(refuse)
     }
 }
 

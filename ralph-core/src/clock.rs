@@ -57,8 +57,7 @@ pub trait Clock: Debug + Send + Sync + 'static {
 
 /// Milliseconds since the Unix epoch, as facts store wall time; 0 before it.
 pub fn millis(at: SystemTime) -> u64 {
-    at.duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// The wall time of [`millis`].

@@ -90,13 +90,7 @@ pub struct Question {
 impl Question {
     /// A question of Ralph's own, without options.
     pub fn new(kind: DecisionKind, text: impl Into<String>) -> Self {
-        Self {
-            kind,
-            text: text.into(),
-            options: Vec::new(),
-            recommendation: None,
-            from_agent: false,
-        }
+        Self { kind, text: text.into(), options: Vec::new(), recommendation: None, from_agent: false }
     }
 }
 
@@ -125,8 +119,7 @@ pub struct Decision {
 impl Decision {
     /// How urgent it is after waiting until `now`: security and database count 10, each full 8 hours of waiting 1.
     pub fn priority(&self, now: SystemTime) -> u64 {
-        let waited =
-            now.duration_since(self.asked).unwrap_or(Duration::ZERO).as_secs() / (8 * 3600);
+        let waited = now.duration_since(self.asked).unwrap_or(Duration::ZERO).as_secs() / (8 * 3600);
         let weight = match self.question.kind {
             DecisionKind::Security | DecisionKind::Database => 10,
             DecisionKind::Choice

@@ -1,4 +1,4 @@
-//! A plan and a journal that live in memory: for embedders without a control folder, and for tests.
+//! A plan, a journal and a queue that live in memory: for embedders without a control folder, and for tests.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,8 @@ use async_trait::async_trait;
 
 use crate::{
     cx::Cx,
-    id::{ItemRef, RunId},
+    decision::{Decision, DecisionError, DecisionSink},
+    id::{DecisionId, ItemRef, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
 };
@@ -64,17 +65,13 @@ impl PlanSource for MemoryPlan {
         Ok(plan)
     }
 
-    async fn mark(
-        &self,
-        item: &ItemRef,
-        from: ItemStatus,
-        to: ItemStatus,
-        _cx: &Cx,
-    ) -> Result<Marked, PlanError> {
+    async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, _cx: &Cx) -> Result<Marked, PlanError> {
         let mut plan = lock(&self.0);
-        let found = plan.phases.iter_mut().find(|phase| phase.id == item.phase).and_then(|phase| {
-            Arc::make_mut(phase).items.iter_mut().find(|found| found.id == item.item)
-        });
+        let found = plan
+            .phases
+            .iter_mut()
+            .find(|phase| phase.id == item.phase)
+            .and_then(|phase| Arc::make_mut(phase).items.iter_mut().find(|found| found.id == item.item));
         Ok(match found {
             Some(found) if found.status == to => Marked::AlreadySo,
             Some(found) if found.status == from => {
@@ -101,6 +98,12 @@ impl MemoryJournal {
     /// Without any run.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The record of `run` with the number `seq`, if there is one.
+    pub fn record(&self, run: &RunId, seq: u64) -> Option<Record> {
+        let index = usize::try_from(seq.checked_sub(1)?).ok()?;
+        lock(&self.0).get(run)?.records.get(index).cloned()
     }
 
     /// What is recorded of `run`.
@@ -142,5 +145,34 @@ impl Drop for MemoryWriter {
         if let Some(held) = lock(&self.journal.0).get_mut(&self.run) {
             held.taken = false;
         }
+    }
+}
+
+/// A queue of decisions in memory. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryDecisions(Arc<Mutex<Vec<Decision>>>);
+
+impl MemoryDecisions {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was asked so far, in the order of the ids `D-001`, `D-002`, …
+    pub fn asked(&self) -> Vec<Decision> {
+        lock(&self.0).clone()
+    }
+}
+
+#[async_trait]
+impl DecisionSink for MemoryDecisions {
+    async fn submit(&self, decision: &Decision, _cx: &Cx) -> Result<DecisionId, DecisionError> {
+        let mut queue = lock(&self.0);
+        let known = queue.iter().position(|asked| asked.key == decision.key);
+        let index = known.unwrap_or_else(|| {
+            queue.push(decision.clone());
+            queue.len() - 1
+        });
+        Ok(DecisionId::new(format!("D-{:03}", index + 1)))
     }
 }

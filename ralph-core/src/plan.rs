@@ -245,11 +245,5 @@ pub trait PlanSource: Debug + Send + Sync + 'static {
     async fn load(&self, cx: &Cx) -> Result<Plan, PlanError>;
 
     /// Changes the status of `item` from `from` to `to`.
-    async fn mark(
-        &self,
-        item: &ItemRef,
-        from: ItemStatus,
-        to: ItemStatus,
-        cx: &Cx,
-    ) -> Result<Marked, PlanError>;
+    async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError>;
 }

@@ -146,9 +146,7 @@ fn last_block(said: &str) -> Option<String> {
         match event {
             Md::Start(Tag::BlockQuote(_)) => quotes += 1,
             Md::End(TagEnd::BlockQuote(_)) => quotes -= 1,
-            Md::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
-                if quotes == 0 && info.trim() == "ralph" =>
-            {
+            Md::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if quotes == 0 && info.trim() == "ralph" => {
                 open = Some(String::new());
             }
             Md::Text(text) => {
@@ -174,9 +172,7 @@ fn from_status_block(said: &str) -> Option<Signal> {
     let block = &said[start..];
     let block = &block[..block.find("---END_RALPH_STATUS---")?];
     let field = |name: &str| {
-        block.lines().find_map(|line| {
-            line.trim().strip_prefix(name)?.trim_start().strip_prefix(':').map(str::trim)
-        })
+        block.lines().find_map(|line| line.trim().strip_prefix(name)?.trim_start().strip_prefix(':').map(str::trim))
     };
     let status = match (field("STATUS")?.to_ascii_uppercase().as_str(), field("EXIT_SIGNAL")) {
         ("BLOCKED", _) => SignalStatus::Blocked,
@@ -207,8 +203,7 @@ mod tests {
 
     #[test]
     fn the_last_block_counts() {
-        let said =
-            "```ralph\n{\"status\":\"done\"}\n```\ntext\n```ralph\n{\"status\":\"blocked\"}\n```";
+        let said = "```ralph\n{\"status\":\"done\"}\n```\ntext\n```ralph\n{\"status\":\"blocked\"}\n```";
         assert_eq!(status(said), Some(SignalStatus::Blocked));
     }
 
@@ -235,11 +230,8 @@ mod tests {
 
     #[test]
     fn signals_of_other_loops() {
-        let block = |status, exit| {
-            format!(
-                "---RALPH_STATUS---\nSTATUS: {status}\nEXIT_SIGNAL: {exit}\n---END_RALPH_STATUS---"
-            )
-        };
+        let block =
+            |status, exit| format!("---RALPH_STATUS---\nSTATUS: {status}\nEXIT_SIGNAL: {exit}\n---END_RALPH_STATUS---");
         assert_eq!(status(&block("COMPLETE", "true")), Some(SignalStatus::Done));
         assert_eq!(status(&block("COMPLETE", "false")), None);
         assert_eq!(status(&block("BLOCKED", "false")), Some(SignalStatus::Blocked));
@@ -249,8 +241,7 @@ mod tests {
 
     #[test]
     fn structured_output_comes_first() {
-        let signal =
-            Signal::read("```ralph\n{\"status\":\"done\"}\n```", Some("{\"status\":\"blocked\"}"));
+        let signal = Signal::read("```ralph\n{\"status\":\"done\"}\n```", Some("{\"status\":\"blocked\"}"));
         assert_eq!(signal.unwrap().status, SignalStatus::Blocked);
     }
 

@@ -296,37 +296,23 @@ pub trait Vcs: Debug + Send + Sync + 'static {
     /// What is worked on, for people: `branch ralph/prd-p1`.
     fn name(&self) -> &str;
 
+    /// The folder of `site`; the same as long as the repository and the settings are.
+    fn folder(&self, site: Site) -> PathBuf;
+
     /// Where the branch is, compared with where it was left.
     async fn tip(&self, since: Option<&Revision>, cx: &Cx) -> Result<Tip, VcsError>;
 
     /// Stands `revision` in `site`.
-    async fn place(
-        &self,
-        site: Site,
-        revision: &Revision,
-        caches: Caches,
-        cx: &Cx,
-    ) -> Result<Placed, VcsError>;
+    async fn place(&self, site: Site, revision: &Revision, caches: Caches, cx: &Cx) -> Result<Placed, VcsError>;
 
     /// Makes a revision on top of `base` of what is in `site`.
-    async fn snapshot(
-        &self,
-        site: Site,
-        base: &Revision,
-        seal: &Seal,
-        cx: &Cx,
-    ) -> Result<Snapshot, VcsError>;
+    async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, cx: &Cx) -> Result<Snapshot, VcsError>;
 
     /// The files of `revision`.
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError>;
 
     /// Moves the branch from `expected` to `revision`.
-    async fn accept(
-        &self,
-        revision: &Revision,
-        expected: &Revision,
-        cx: &Cx,
-    ) -> Result<Accepted, VcsError>;
+    async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError>;
 
     /// Keeps `revision` for people; answers the name under which it is found.
     async fn keep(

@@ -97,8 +97,7 @@ impl Target {
         let own = self.item.iter().flat_map(|item| &item.verify);
         let mut commands: Vec<&str> = own.chain(&self.phase.verify).map(String::as_str).collect();
         if self.item.is_none() && commands.is_empty() {
-            commands =
-                self.phase.items.iter().flat_map(|item| &item.verify).map(String::as_str).collect();
+            commands = self.phase.items.iter().flat_map(|item| &item.verify).map(String::as_str).collect();
         }
         let mut seen = BTreeSet::new();
         commands.retain(|command| seen.insert(*command));
@@ -108,12 +107,9 @@ impl Target {
     /// What a verifier's process is told: `RALPH_RUN_ID`, `RALPH_STAGE`, and `RALPH_ITEM_ID` and `RALPH_ATTEMPT` where
     /// there are such.
     pub fn env(&self) -> Vec<(&'static str, String)> {
-        let mut env =
-            vec![("RALPH_RUN_ID", self.run.to_string()), ("RALPH_STAGE", self.stage.to_string())];
+        let mut env = vec![("RALPH_RUN_ID", self.run.to_string()), ("RALPH_STAGE", self.stage.to_string())];
         env.extend(self.item.iter().map(|item| ("RALPH_ITEM_ID", item.id.to_string())));
-        env.extend(
-            self.attempt.iter().map(|attempt| ("RALPH_ATTEMPT", attempt.number.to_string())),
-        );
+        env.extend(self.attempt.iter().map(|attempt| ("RALPH_ATTEMPT", attempt.number.to_string())));
         env
     }
 }

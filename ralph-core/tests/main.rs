@@ -1,7 +1,10 @@
-//! Tests of `ralph-core` from the outside, in one program.
+//! The integration tests of the core, in one binary.
 
-#[cfg(test)]
-#[cfg(feature = "ledger")]
+mod conformance {
+    mod journal;
+    mod plan_source;
+}
+mod laws;
 mod ledger {
     mod decisions;
     mod journal;
@@ -9,11 +12,4 @@ mod ledger {
     mod prd_cases;
     mod story;
     mod summary;
-}
-
-#[cfg(test)]
-#[cfg(feature = "testing")]
-mod conformance {
-    mod journal;
-    mod plan_source;
 }

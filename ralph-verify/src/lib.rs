@@ -1,1 +1,40 @@
-//! Verifiers for Ralph: the command verifier.
+//! Verifiers for Ralph: external commands that judge a folder.
+//!
+//! - [`CommandVerifier`] runs the `Verify:` commands of an item and its phase;
+//! - [`SetupVerifier`] runs `Setup:`, which makes a fresh folder usable;
+//! - [`EnvCheck`] runs `Env-Check:`, which tells whether the surroundings are fit for work.
+//!
+//! All three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
+//! status and nothing else: 0 passes, 1–125 fails, and everything else (not found, killed, out of time, too much
+//! output) means that the verifier is *broken*, which is never a verdict. What the known test runners print is read to
+//! say how many tests passed; that only informs.
+//!
+//! ```
+//! use ralph_core::{Cx, Phase, RunId, Stage, Target, Verifier};
+//! use ralph_verify::{CommandVerifier, Shell};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let folder = tempfile::tempdir().unwrap();
+//! let mut phase = Phase::new("P1", []);
+//! phase.verify = vec!["test -f README.md".to_owned()];
+//! let target = Target::new(folder.path(), Stage::Workspace, RunId::new("run"), phase.into());
+//!
+//! let verifier = CommandVerifier::new(Shell::new());
+//! let verdict = verifier.verify(&target, &Cx::new()).await.unwrap();
+//! assert_eq!(verdict.evidence().summary, "test -f README.md: exit 1");
+//!
+//! std::fs::write(folder.path().join("README.md"), "hello").unwrap();
+//! assert!(verifier.verify(&target, &Cx::new()).await.unwrap().passed());
+//! # });
+//! ```
+
+mod command;
+mod env_check;
+mod exit;
+mod runner;
+mod session;
+mod setup;
+mod shell;
+mod text;
+
+pub use crate::{command::CommandVerifier, env_check::EnvCheck, setup::SetupVerifier, shell::Shell};

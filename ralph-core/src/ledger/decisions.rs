@@ -110,9 +110,16 @@ impl FileDecisions {
         let recording = |error| failed("recorded", error);
         let _lock = self.lock().map_err(recording)?;
         let mut all = self.list()?;
-        // A step's key is the same on every replay within its run; another run may ask the same anew.
+        // A step's key is the same on every replay within its run. Another run may ask anew, but not for what is still
+        // waiting.
         let known = |queued: &&Queued| {
-            queued.decision.key == decision.key && queued.decision.run == decision.run
+            let asked = &queued.decision;
+            let waits = queued.answer.is_none() && asked.question == decision.question;
+            (asked.key == decision.key && asked.run == decision.run)
+                || (waits
+                    && asked.phase == decision.phase
+                    && asked.item == decision.item
+                    && decision.revision.is_none())
         };
         if let Some(known) = all.iter().find(known) {
             return Ok(known.id.clone());
@@ -130,8 +137,7 @@ impl FileDecisions {
 
     fn save(&self, queued: &Queued) -> io::Result<()> {
         let path = self.ledger.decisions().join(format!("{}.json", queued.id));
-        let mut text =
-            serde_json::to_string_pretty(&Stored { format: FORMAT, queued: queued.clone() })?;
+        let mut text = serde_json::to_string_pretty(&Stored { format: FORMAT, queued: queued.clone() })?;
         text.push('\n');
         replace::replace(&path, text.as_bytes())
     }
@@ -183,11 +189,7 @@ impl FileDecisions {
                 Ok(given) => given,
                 Err(_) => {
                     let place = replace::set_aside(&path, "damaged")?;
-                    self.tell(format!(
-                        "{}: it held no number; it is now {}",
-                        path.display(),
-                        place.display()
-                    ));
+                    self.tell(format!("{}: it held no number; it is now {}", path.display(), place.display()));
                     0
                 }
             },

@@ -15,15 +15,13 @@ const TEXT_MAX: usize = 300;
 const QUESTION_LINES: usize = 40;
 const QUESTION_WIDTH: usize = 300;
 
-const NOTE: &str =
-    "This page is rendered: what is written here is not read. Answer with `ralph btw`.";
+const NOTE: &str = "This page is rendered: what is written here is not read. Answer with `ralph btw`.";
 
 /// Renders the queue. The same queue gives the same page, so waiting is counted up to the newest question.
 pub(super) fn render(all: &[Queued]) -> String {
     let now = all.iter().map(|queued| queued.decision.asked).max();
     let now = now.unwrap_or(SystemTime::UNIX_EPOCH);
-    let (mut pending, mut resolved): (Vec<_>, Vec<_>) =
-        all.iter().partition(|queued| queued.answer.is_none());
+    let (mut pending, mut resolved): (Vec<_>, Vec<_>) = all.iter().partition(|queued| queued.answer.is_none());
     pending.sort_by_key(|queued| (Reverse(queued.decision.priority(now)), queued.decision.asked));
     resolved.sort_by_key(|queued| queued.answer.as_ref().map(|answer| Reverse(answer.at)));
 
@@ -52,14 +50,8 @@ fn entry(page: &mut String, queued: &Queued, now: SystemTime) {
         None => decision.phase.to_string(),
     };
     // Writing to a string cannot fail.
-    let _ =
-        writeln!(page, "\n### {} {} — {}\n", line(queued.id.as_str()), question.kind, line(&place));
-    let _ = write!(
-        page,
-        "- asked: {} in run {}",
-        time::stamp_of(decision.asked),
-        line(decision.run.as_str())
-    );
+    let _ = writeln!(page, "\n### {} {} — {}\n", line(queued.id.as_str()), question.kind, line(&place));
+    let _ = write!(page, "- asked: {} in run {}", time::stamp_of(decision.asked), line(decision.run.as_str()));
     match &queued.answer {
         Some(answer) => {
             let _ = writeln!(

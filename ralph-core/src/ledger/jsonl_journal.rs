@@ -81,8 +81,7 @@ impl JsonlJournal {
         if let Some(folder) = path.parent() {
             private_folder(folder).map_err(opening)?;
         }
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(opening)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(opening)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -180,8 +179,7 @@ fn unframe(line: &[u8]) -> Result<String, &'static str> {
     const FRAME: &str = "it has no checksum";
     let text = str::from_utf8(line).map_err(|_| "it is not text")?;
     let body = text.strip_suffix("\"}").ok_or(FRAME)?;
-    let (body, crc) =
-        body.len().checked_sub(8).and_then(|at| body.split_at_checked(at)).ok_or(FRAME)?;
+    let (body, crc) = body.len().checked_sub(8).and_then(|at| body.split_at_checked(at)).ok_or(FRAME)?;
     let body = body.strip_suffix(MARK).ok_or(FRAME)?;
     if format!("{:08x}", crc32fast::hash(body.as_bytes())) != crc {
         return Err("its checksum is wrong");

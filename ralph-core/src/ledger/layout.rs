@@ -255,9 +255,7 @@ mod tests {
 
     #[test]
     fn names_of_folders() {
-        for (name, good) in
-            [("a-1", true), ("", false), ("..", false), ("a/b", false), (".a", false)]
-        {
+        for (name, good) in [("a-1", true), ("", false), ("..", false), ("a/b", false), (".a", false)] {
             assert_eq!(is_run_name(name), good, "{name}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::{quote, replace};
+use super::{layout::Ledger, quote, replace};
 
 /// How many learnings are kept: the newest.
 const KEPT: usize = 60;
@@ -14,6 +14,15 @@ const LENGTH_MAX: usize = 300;
 const SIZE_MAX: u64 = 1 << 20;
 
 const HEADING: &str = "# Learnings\n\nWhat sessions reported, newest last. Their words, not instructions; edit or delete lines as you like.\n\n";
+
+/// What sessions learnt so far, for the next one: the lines that people and sessions left, without the heading. Bounded;
+/// empty where there are none or they cannot be read.
+pub fn learnings(ledger: &Ledger) -> String {
+    let text = read(&ledger.learnings()).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter(|line| is_entry(line)).collect();
+    let newest = lines.len().saturating_sub(KEPT);
+    lines[newest..].join("\n").chars().take(KEPT * LENGTH_MAX).collect()
+}
 
 /// The line for what a session on `item` learnt; `None` for nothing.
 pub(super) fn line(item: &str, text: &str) -> Option<String> {

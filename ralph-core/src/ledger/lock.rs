@@ -55,14 +55,7 @@ impl Holder {
     }
 
     fn unknown() -> Self {
-        Self {
-            pid: 0,
-            started: None,
-            host: None,
-            since: 0,
-            run: None,
-            command: "an unknown program".to_owned(),
-        }
+        Self { pid: 0, started: None, host: None, since: 0, run: None, command: "an unknown program".to_owned() }
     }
 }
 
@@ -267,13 +260,9 @@ mod tests {
 
     #[test]
     fn a_holder_reads_well() {
-        let mut me =
-            Holder::this_process("ralph run", Some(RunId::new("r")), SystemTime::UNIX_EPOCH);
+        let mut me = Holder::this_process("ralph run", Some(RunId::new("r")), SystemTime::UNIX_EPOCH);
         (me.pid, me.host) = (7, Some("box".to_owned()));
-        assert_eq!(
-            me.to_string(),
-            "`ralph run` (process 7 on box, since 1970-01-01T00:00:00Z), run r"
-        );
+        assert_eq!(me.to_string(), "`ralph run` (process 7 on box, since 1970-01-01T00:00:00Z), run r");
         if cfg!(target_os = "linux") {
             assert!(me.started.is_some());
         }

@@ -20,6 +20,7 @@ use crate::{
     journal::Record,
     machine::{End, Fact, Iteration, VerifyOutcome},
     plan::ItemStatus,
+    stop::StopReason,
 };
 
 /// How long a summary in PROGRESS.md may be, in characters.
@@ -109,6 +110,17 @@ impl Recorder {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).trouble.clone()
     }
 
+    /// Writes the last line of a run that its journal cannot end: `STOP_REASON: FAULT`.
+    pub fn fault(&self) {
+        let line = format!("STOP_REASON: {}\n", StopReason::Fault);
+        let path = self.ledger.progress();
+        // Not looked for: an earlier fault's line is no reason to leave out this one.
+        let end = fs::metadata(&path).map_or(0, |found| found.len());
+        if let Err(error) = append::append(&path, "# Progress\n\n", &line, end) {
+            tell(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).trouble, &error);
+        }
+    }
+
     fn see(&self, run: &RunId, record: &Record) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { run: current, trouble } = &mut *state;
@@ -165,11 +177,7 @@ impl Current {
         let mut entries = self.story.entries(&self.run, record);
         let known = self.pending.back().map_or(self.cursor.seq, |entry| entry.seq);
         if record.seq > known {
-            self.pending.extend(entries.drain(..).map(|(log, text)| Entry {
-                seq: record.seq,
-                log,
-                text,
-            }));
+            self.pending.extend(entries.drain(..).map(|(log, text)| Entry { seq: record.seq, log, text }));
         }
     }
 
@@ -238,8 +246,7 @@ impl Story {
                 self.output = if tail.is_empty() { summary.clone() } else { tail.clone() };
             }
             Fact::Marked { iteration, refused } => {
-                entries
-                    .push((Log::Progress, self.progress(iteration, refused.as_deref(), record.at)));
+                entries.push((Log::Progress, self.progress(iteration, refused.as_deref(), record.at)));
                 if iteration.to == ItemStatus::Blocked {
                     entries.push((Log::Blockers, self.blocker(run, iteration, record.at)));
                 }
@@ -295,10 +302,7 @@ impl Story {
             cost(iteration.cost),
         );
         if let Some(kept) = &iteration.kept {
-            text.push_str(&format!(
-                "\nThe work is kept as `{}`.\n",
-                quote::line(kept, SUMMARY_MAX)
-            ));
+            text.push_str(&format!("\nThe work is kept as `{}`.\n", quote::line(kept, SUMMARY_MAX)));
         }
         for (what, said) in [
             ("Why", &iteration.why),
@@ -329,11 +333,7 @@ fn cursor_path(ledger: &Ledger, run: &RunId) -> std::path::PathBuf {
     ledger.run(run).join("logs.json")
 }
 
-fn read_cursor(
-    ledger: &Ledger,
-    run: &RunId,
-    trouble: &mut Vec<String>,
-) -> io::Result<Option<Cursor>> {
+fn read_cursor(ledger: &Ledger, run: &RunId, trouble: &mut Vec<String>) -> io::Result<Option<Cursor>> {
     let path = cursor_path(ledger, run);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
@@ -356,6 +356,5 @@ fn save_cursor(ledger: &Ledger, run: &RunId, cursor: &Cursor) -> io::Result<()> 
     let path = cursor_path(ledger, run);
     super::layout::private_folder(&ledger.run(run))?;
     let text = serde_json::to_string(cursor)?;
-    replace::replace(&path, text.as_bytes())
-        .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+    replace::replace(&path, text.as_bytes()).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
 }

@@ -25,6 +25,7 @@ pub use self::{
     decisions::{Answered, FileDecisions, Queued},
     jsonl_journal::JsonlJournal,
     layout::Ledger,
+    learnings::learnings,
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::text::harmless;
+
 /// `text` on one line, at most `max` characters, harmless behind other words in a line of Markdown.
 pub(super) fn line(text: &str, max: usize) -> String {
     let mut out = String::new();
@@ -55,27 +57,6 @@ pub(super) fn block(text: &str, lines: usize, max: usize) -> String {
         out.push('\n');
     }
     out
-}
-
-/// Characters that nobody sees or that do something become their code points.
-fn harmless(c: char, out: &mut String) {
-    match c {
-        '\t' => out.push_str("    "),
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e0fff}' => {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        }
-        c if c.is_control() => {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        }
-        c => out.push(c),
-    }
 }
 
 #[cfg(test)]

@@ -38,12 +38,7 @@ pub struct Summary<'a> {
 
 impl<'a> Summary<'a> {
     /// Of these records of `run`, with the plan as it is now and the items that earlier runs accepted.
-    pub fn new(
-        run: &'a RunId,
-        records: &'a [Record],
-        plan: Option<&'a Plan>,
-        accepted: &'a BTreeSet<ItemRef>,
-    ) -> Self {
+    pub fn new(run: &'a RunId, records: &'a [Record], plan: Option<&'a Plan>, accepted: &'a BTreeSet<ItemRef>) -> Self {
         Self { run, records, plan, accepted }
     }
 
@@ -110,8 +105,7 @@ impl<'a> Summary<'a> {
 
     fn named(&self, wanted: impl Fn(&(ItemRef, ItemStatus)) -> bool) -> Vec<String> {
         let phases = self.plan.into_iter().flat_map(|plan| &plan.phases);
-        let items =
-            phases.flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item)));
+        let items = phases.flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item)));
         items
             .filter(|(name, item)| wanted(&(name.clone(), item.status)))
             .map(|(name, item)| format!("- {}: {}", text(&name.to_string()), text(&item.title)))
@@ -126,16 +120,12 @@ impl<'a> Summary<'a> {
         });
         if !by_hand.is_empty() {
             section(page, "Ticked by hand", by_hand.into_iter());
-            page.push_str(
-                "\nRalph never verified these: somebody marked them as done in the plan.\n",
-            );
+            page.push_str("\nRalph never verified these: somebody marked them as done in the plan.\n");
         }
         let unknown = self.items(ItemStatus::Unknown);
         if !unknown.is_empty() {
             section(page, "Marks that ralph does not know", unknown.into_iter());
-            page.push_str(
-                "\nThese are never picked and never done; `ralph check` names the lines.\n",
-            );
+            page.push_str("\nThese are never picked and never done; `ralph check` names the lines.\n");
         }
         if self.plan.is_none() {
             page.push_str("\nThe plan cannot be read now, so what is still open is not listed.\n");
@@ -144,9 +134,7 @@ impl<'a> Summary<'a> {
 
     /// The sessions of the last iteration, with what they said and how they were judged.
     fn last(&self, page: &mut String) {
-        let Some(number) =
-            self.records.iter().rev().find_map(|record| began(record).map(|a| a.iteration))
-        else {
+        let Some(number) = self.records.iter().rev().find_map(|record| began(record).map(|a| a.iteration)) else {
             return;
         };
         let mut within = false;
@@ -157,20 +145,11 @@ impl<'a> Summary<'a> {
                     within = attempt.iteration == number;
                     if within && first {
                         let (item, title) = (&attempt.spec.item, &attempt.spec.title);
-                        let _ = writeln!(
-                            page,
-                            "\n## The last iteration: {} {}\n",
-                            text(&item.to_string()),
-                            text(title)
-                        );
+                        let _ =
+                            writeln!(page, "\n## The last iteration: {} {}\n", text(&item.to_string()), text(title));
                     }
                     if within {
-                        let _ = writeln!(
-                            page,
-                            "- session {} began {}",
-                            attempt.id.number,
-                            time::stamp(record.at)
-                        );
+                        let _ = writeln!(page, "- session {} began {}", attempt.id.number, time::stamp(record.at));
                     }
                 }
                 fact if within => judged(page, fact),
@@ -315,6 +294,7 @@ fn judged(page: &mut String, fact: &Fact) {
                 VerifyOutcome::Pass => "passed",
                 VerifyOutcome::Fail => "failed",
                 VerifyOutcome::Broken => "could not be judged",
+                VerifyOutcome::Unready => "was not possible",
             };
             let _ = writeln!(page, "- verification ({stage}) {said}: {}", text(summary));
             block = tail;
@@ -353,9 +333,7 @@ fn advice(reason: StopReason) -> &'static str {
         StopReason::Fault => {
             "Something of ralph's own failed, or the disk. `ralph doctor` looks for it; then `ralph run` goes on."
         }
-        StopReason::PlanInvalid => {
-            "Correct the plan: `ralph check` names every place. Then `ralph run` goes on."
-        }
+        StopReason::PlanInvalid => "Correct the plan: `ralph check` names every place. Then `ralph run` goes on.",
         StopReason::NotApproved => {
             "Read what changed and approve it: `ralph approve --by WHO`. Then `ralph run` goes on."
         }

@@ -328,6 +328,8 @@ pub enum VerifyOutcome {
     Fail,
     /// The verifier could not judge.
     Broken,
+    /// `Setup:` failed, so that there was nothing to judge.
+    Unready,
 }
 
 /// Why the branch did not move.

@@ -4,9 +4,7 @@ use ralph_core::testing::suites::journal::JournalFixture;
 
 mod memory {
     use super::*;
-    ralph_core::journal_conformance!(
-        async || JournalFixture::new(ralph_core::MemoryJournal::new())
-    );
+    ralph_core::journal_conformance!(async || JournalFixture::new(ralph_core::MemoryJournal::new()));
 }
 
 mod jsonl {
@@ -56,9 +54,7 @@ mod saboteurs {
             let first = !self.opened.swap(true, Ordering::SeqCst);
             let run = if self.fault == Fault::MixesRuns { RunId::new("one") } else { run.clone() };
             let opened = match self.inner.open(&run).await {
-                Err(JournalError::Held(_))
-                    if matches!(self.fault, Fault::HasTwoWriters | Fault::MixesRuns) =>
-                {
+                Err(JournalError::Held(_)) if matches!(self.fault, Fault::HasTwoWriters | Fault::MixesRuns) => {
                     MemoryJournal::new().open(&run).await
                 }
                 other => other,

@@ -17,8 +17,7 @@ struct InMemory(MemoryPlan);
 impl InMemory {
     fn edit(&self, title: &str, change: impl Fn(&mut Item)) {
         self.0.edit(|plan| {
-            let items =
-                plan.phases.iter_mut().flat_map(|phase| Arc::make_mut(phase).items.iter_mut());
+            let items = plan.phases.iter_mut().flat_map(|phase| Arc::make_mut(phase).items.iter_mut());
             items.filter(|item| item.title == title).for_each(|item| change(Arc::make_mut(item)));
         });
     }
@@ -49,9 +48,8 @@ impl WithAnEditor {
     fn edit(&self, title: &str, change: impl Fn(&str) -> String) {
         let text = fs::read_to_string(&self.0).unwrap();
         let lines = text.split_inclusive('\n');
-        let edited: String = lines
-            .map(|line| if line.contains(title) { change(line) } else { line.to_owned() })
-            .collect();
+        let edited: String =
+            lines.map(|line| if line.contains(title) { change(line) } else { line.to_owned() }).collect();
         fs::write(&self.0, edited).unwrap();
     }
 }
@@ -85,9 +83,7 @@ mod markdown {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("PRD-P1.md");
         let [one, two, three] = TITLES;
-        let text = format!(
-            "# PRD\nVerify: make\n\n- [ ] R01: {one}\n- [ ] {two}\n  - well\n- [ ] **R03** {three}\n"
-        );
+        let text = format!("# PRD\nVerify: make\n\n- [ ] R01: {one}\n- [ ] {two}\n  - well\n- [ ] **R03** {three}\n");
         fs::write(&path, text).unwrap();
         PlanFixture::new(MarkdownPrd::open(&path), WithAnEditor(path)).keeping(folder)
     });
@@ -145,13 +141,7 @@ mod saboteurs {
             Ok(if self.fault == Fault::Caches { self.first.clone() } else { plan })
         }
 
-        async fn mark(
-            &self,
-            item: &ItemRef,
-            from: ItemStatus,
-            to: ItemStatus,
-            cx: &Cx,
-        ) -> Result<Marked, PlanError> {
+        async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {
             let marked = self.inner.mark(item, from, to, cx).await?;
             match self.fault {
                 Fault::MarksTheNeighbour => {

@@ -154,11 +154,9 @@ fn a_hand_edited_page_is_kept_aside() {
     let (before, now) = (fs::read_to_string(&prints).unwrap(), page(folder.path()));
     submit(&queue, &plain("c"));
     let after = fs::read_to_string(&prints).unwrap();
-    for (left, prints_left) in [
-        (&now, &before),
-        (&now, &format!("{before}{after}")),
-        (&page(folder.path()), &format!("{before}{after}")),
-    ] {
+    for (left, prints_left) in
+        [(&now, &before), (&now, &format!("{before}{after}")), (&page(folder.path()), &format!("{before}{after}"))]
+    {
         fs::write(&path, left).unwrap();
         fs::write(&prints, prints_left).unwrap();
         queue.render().unwrap();

@@ -7,13 +7,11 @@ use std::{
 };
 
 use ralph_core::{
-    AttemptId, Budget, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal,
-    JournalError, KeepKind, Opened, Question, Record, Revision, RunId, Signal, SignalStatus, Spent,
-    Stage, Stop, StopReason, Tip, Tokens, Trouble, Usage, Usd,
+    AttemptId, Budget, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal, JournalError, KeepKind,
+    Opened, Question, Record, Revision, RunId, Signal, SignalStatus, Spent, Stage, Stop, StopReason, Tip, Tokens,
+    Trouble, Usage, Usd,
     ledger::JsonlJournal,
-    machine::{
-        Attempt, Counts, End, Fact, Iteration, Pick, Readiness, Refusal, Rules, Spec, VerifyOutcome,
-    },
+    machine::{Attempt, Counts, End, Fact, Iteration, Pick, Readiness, Refusal, Rules, Spec, VerifyOutcome},
 };
 
 struct Place {
@@ -118,12 +116,7 @@ fn facts() -> Vec<Fact> {
         Fact::Prepared { readiness: Readiness::Environment("no database".to_owned()), took_ms: 5 },
         ended(End::Finished),
         ended(End::Interrupted),
-        ended(End::Unavailable {
-            trouble: Trouble::RateLimit,
-            detail: "429".to_owned(),
-            wait_ms: 1,
-            until: 2,
-        }),
+        ended(End::Unavailable { trouble: Trouble::RateLimit, detail: "429".to_owned(), wait_ms: 1, until: 2 }),
         Fact::Captured {
             revision: None,
             tree: Digest::of(b"tree"),
@@ -140,9 +133,7 @@ fn facts() -> Vec<Fact> {
             tail: "assertion\u{1b}[31m failed\n".to_owned(),
             took_ms: 900,
         },
-        Fact::Judged {
-            ruling: ralph_core::Ruling::Ask(Question::new(DecisionKind::Dependency, "add serde?")),
-        },
+        Fact::Judged { ruling: ralph_core::Ruling::Ask(Question::new(DecisionKind::Dependency, "add serde?")) },
         Fact::Accepted { revision: revision.clone() },
         Fact::NotAccepted { why: Refusal::Overtaken(revision.clone()) },
         Fact::Kept { kind: KeepKind::Rejected, name: "refs/ralph/rejected/run/R03/1".to_owned() },
@@ -185,8 +176,7 @@ fn a_journal_cut_anywhere_is_taken_up() {
         })
         .collect();
     let whole = Place::new().write(&records);
-    let ends: Vec<usize> =
-        whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
+    let ends: Vec<usize> = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1).collect();
     assert_eq!(ends.len(), records.len() + 1);
     for cut in 0..=whole.len() {
         let place = Place::new();
@@ -229,8 +219,7 @@ fn zeros_at_the_end_are_cut() {
 fn every_damaged_byte_inside_is_noticed() {
     let records: Vec<_> = records().into_iter().take(4).collect();
     let whole = Place::new().write(&records);
-    let lines: Vec<usize> =
-        whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at).collect();
+    let lines: Vec<usize> = whole.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at).collect();
     let inner = lines[lines.len() - 2];
     let place = Place::new();
     place.write(&records);
@@ -296,10 +285,7 @@ fn a_writer_takes_only_the_next_record_and_nothing_after_an_error() {
     let records = records();
     block(opened.writer.append(&records[0])).unwrap();
     assert!(block(opened.writer.append(&records[2])).is_err(), "a gap");
-    assert!(
-        block(opened.writer.append(&records[1])).is_err(),
-        "after an error it must be opened again"
-    );
+    assert!(block(opened.writer.append(&records[1])).is_err(), "after an error it must be opened again");
     drop(opened);
     assert_eq!(place.open().unwrap().records.len(), 1);
 }

@@ -46,11 +46,7 @@ fn restore(root: &Path, files: &BTreeMap<String, Vec<u8>>) {
 
 fn logs(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
     let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
-    files
-        .iter()
-        .filter(|(name, _)| name.ends_with(".md"))
-        .map(|(name, bytes)| (name.as_str(), text(bytes)))
-        .collect()
+    files.iter().filter(|(name, _)| name.ends_with(".md")).map(|(name, bytes)| (name.as_str(), text(bytes))).collect()
 }
 
 #[test]
@@ -65,9 +61,10 @@ fn a_night_as_people_read_it() {
         }
     });
     // The line of the specification, to the letter.
-    assert!(logs["PROGRESS.md"].contains(
-        "\n- 0001 2026-05-18T02:18:45Z P1/R01 done attempts=1 cost=$0.41 commit=4f2c9ab — removed it\n"
-    ));
+    assert!(
+        logs["PROGRESS.md"]
+            .contains("\n- 0001 2026-05-18T02:18:45Z P1/R01 done attempts=1 cost=$0.41 commit=4f2c9ab — removed it\n")
+    );
     assert!(logs["PROGRESS.md"].ends_with("\nSTOP_REASON: AWAITING_DECISIONS\n"));
 }
 
@@ -94,11 +91,7 @@ fn a_crash_at_any_point_changes_nothing() {
     let reference = tempfile::tempdir().unwrap();
     // Files of the control folder after each record, with the entries of an earlier run and a person's note before.
     let mut states = Vec::new();
-    fs::write(
-        reference.path().join("PROGRESS.md"),
-        "# Progress\n\n- 0001 old\nSTOP_REASON: CANCELLED\nmine",
-    )
-    .unwrap();
+    fs::write(reference.path().join("PROGRESS.md"), "# Progress\n\n- 0001 old\nSTOP_REASON: CANCELLED\nmine").unwrap();
     states.push(files(reference.path()));
     for seen in 1..=records.len() {
         record(reference.path(), &records[..seen], seen - 1);

@@ -26,8 +26,7 @@ fn outcome(name: &str) -> String {
             for item in &prd.phase.items {
                 *counts.entry(item.status.to_string()).or_insert(0) += 1;
             }
-            writeln!(text, "{}: {} items {counts:?}", prd.phase.title, prd.phase.items.len())
-                .unwrap();
+            writeln!(text, "{}: {} items {counts:?}", prd.phase.title, prd.phase.items.len()).unwrap();
             for item in &prd.phase.items {
                 let title: String = item.title.chars().take(60).collect();
                 writeln!(
@@ -91,16 +90,11 @@ fn marking_changes_one_byte_in_every_case() {
             if item.status == ItemStatus::Unknown {
                 continue;
             }
-            let to = if item.status == ItemStatus::Blocked {
-                ItemStatus::Done
-            } else {
-                ItemStatus::Blocked
-            };
+            let to = if item.status == ItemStatus::Blocked { ItemStatus::Done } else { ItemStatus::Blocked };
             fs::write(&copy, &bytes).unwrap();
             let source = MarkdownPrd::open(&copy).with_phase("P1");
             let name = ItemRef { phase: "P1".into(), item: item.id.clone() };
-            let marked =
-                runtime.block_on(source.mark(&name, item.status, to, &ralph_core::Cx::new()));
+            let marked = runtime.block_on(source.mark(&name, item.status, to, &ralph_core::Cx::new()));
             assert_eq!(marked.unwrap(), ralph_core::Marked::Written, "{name}");
             let after = fs::read(&copy).unwrap();
             let changed = bytes.iter().zip(&after).filter(|(a, b)| a != b).count();

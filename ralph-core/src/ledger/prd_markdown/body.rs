@@ -168,10 +168,7 @@ impl Reader<'_> {
             Key::Checks => self.body.checks.extend(keys::list(value)),
             Key::Setup | Key::EnvCheck => self.problems.push(Problem::new(
                 number,
-                format!(
-                    "`{0}:` is a key of the whole PRD, not of one item: put it above the first item",
-                    key.name()
-                ),
+                format!("`{0}:` is a key of the whole PRD, not of one item: put it above the first item", key.name()),
             )),
             Key::Objective => {
                 self.body.criteria.push(format!("Objective: {value}"));

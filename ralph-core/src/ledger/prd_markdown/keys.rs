@@ -12,8 +12,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    const ALL: [Self; 6] =
-        [Self::Verify, Self::Setup, Self::EnvCheck, Self::Context, Self::Objective, Self::Checks];
+    const ALL: [Self; 6] = [Self::Verify, Self::Setup, Self::EnvCheck, Self::Context, Self::Objective, Self::Checks];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -41,8 +40,7 @@ impl Key {
 }
 
 /// Words of their own that happen to be near a key.
-const WORDS: [&str; 8] =
-    ["content", "contents", "contact", "contract", "contrast", "very", "checked", "objection"];
+const WORDS: [&str; 8] = ["content", "contents", "contact", "contract", "contrast", "very", "checked", "objection"];
 
 /// A line that looks like a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +68,7 @@ pub(super) enum Known {
 pub(super) fn read(line: &str) -> Option<KeyLine<'_>> {
     let line = bullet(line.trim()).1;
     let (quote, bare) = emphasis(line);
-    let part = |c: char| {
-        c.is_ascii_alphanumeric() || matches!(c, '-' | ' ') || c == '_' && quote.is_empty()
-    };
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ' ') || c == '_' && quote.is_empty();
     let end = bare.find(|c: char| !part(c))?;
     let word = bare[..end].trim_end();
     let mut rest = &bare[end..];
@@ -120,8 +116,7 @@ fn known(word: &str) -> Known {
     }
     let near = |key: &Key| {
         let name = key.name().to_ascii_lowercase();
-        lower.len().abs_diff(name.len()) <= 2
-            && strsim::damerau_levenshtein(&lower, &name) <= key.slips()
+        lower.len().abs_diff(name.len()) <= 2 && strsim::damerau_levenshtein(&lower, &name) <= key.slips()
     };
     Key::ALL.into_iter().find(near).map_or(Known::No, Known::Near)
 }
@@ -129,8 +124,7 @@ fn known(word: &str) -> Known {
 /// Whether a value is a short list of names such as `-test-evidence`.
 fn names_checks(value: &str) -> bool {
     let mut names = value.split([',', ' ']).filter(|name| !name.is_empty()).take(5);
-    let named =
-        |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'+'));
+    let named = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'+'));
     value.contains(['-', '+']) && names.all(named)
 }
 
@@ -244,14 +238,8 @@ mod tests {
 
     #[test]
     fn bullets() {
-        for (line, rest) in [
-            ("- a", "a"),
-            ("  12) a", "a"),
-            ("-a", "-a"),
-            ("  a", "a"),
-            ("**a**", "**a**"),
-            ("-", ""),
-        ] {
+        for (line, rest) in [("- a", "a"), ("  12) a", "a"), ("-a", "-a"), ("  a", "a"), ("**a**", "**a**"), ("-", "")]
+        {
             assert_eq!(bullet(line).1, rest, "{line}");
         }
     }

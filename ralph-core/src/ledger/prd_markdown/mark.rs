@@ -23,12 +23,7 @@ const TRIES: u32 = 5;
 /// Changes the mark of `item` in the file at `path` from `from` to `to`, or says what stands there.
 ///
 /// Problems elsewhere in the file do not matter here: the work on the item is done, and its mark is found all the same.
-pub(super) fn mark(
-    path: &Path,
-    item: &ItemId,
-    from: ItemStatus,
-    to: ItemStatus,
-) -> Result<Marked, PlanError> {
+pub(super) fn mark(path: &Path, item: &ItemId, from: ItemStatus, to: ItemStatus) -> Result<Marked, PlanError> {
     let Some(byte) = marks::byte_of(to) else {
         let text = format!("{}: an item cannot be marked as unknown", path.display());
         return Err(PlanError::Invalid(vec![text]));

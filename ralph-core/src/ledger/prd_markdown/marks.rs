@@ -18,10 +18,8 @@ pub(super) struct Mark {
 }
 
 /// Words in brackets that are meant as a state and are none of ours.
-const WORDS: [&str; 12] = [
-    "todo", "done", "wip", "doing", "pending", "blocked", "skip", "skipped", "n/a", "ok", "yes",
-    "no",
-];
+const WORDS: [&str; 12] =
+    ["todo", "done", "wip", "doing", "pending", "blocked", "skip", "skipped", "n/a", "ok", "yes", "no"];
 
 /// Longer than any state that anybody writes into a box.
 const INNER_MAX: usize = 40;
@@ -50,9 +48,7 @@ pub(super) fn read(text: &str, at: usize) -> Option<Mark> {
     let (status, unknown) = match known {
         Some(status) if apart => (status, None),
         Some(_) => (ItemStatus::Unknown, Some("no space after the box")),
-        None if looks_like_a_state(inner, apart) => {
-            (ItemStatus::Unknown, Some("a mark that ralph does not know"))
-        }
+        None if looks_like_a_state(inner, apart) => (ItemStatus::Unknown, Some("a mark that ralph does not know")),
         None => return None,
     };
     let start = at + 1;

@@ -94,8 +94,7 @@ impl MarkdownPrd {
     /// Reads the file with everything that `ralph check` tells about it.
     pub fn read(&self) -> Result<Prd, PlanError> {
         let bytes = read_bounded(&self.path)?;
-        Prd::parse(&bytes, &self.path.display().to_string(), self.phase.clone())
-            .map_err(PlanError::Invalid)
+        Prd::parse(&bytes, &self.path.display().to_string(), self.phase.clone()).map_err(PlanError::Invalid)
     }
 }
 
@@ -105,13 +104,7 @@ impl PlanSource for MarkdownPrd {
         Ok(Plan::new([self.read()?.phase]))
     }
 
-    async fn mark(
-        &self,
-        item: &ItemRef,
-        from: ItemStatus,
-        to: ItemStatus,
-        _cx: &Cx,
-    ) -> Result<Marked, PlanError> {
+    async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, _cx: &Cx) -> Result<Marked, PlanError> {
         if item.phase != self.phase {
             return Ok(Marked::Refused(None));
         }
@@ -131,10 +124,8 @@ fn phase_of(path: &Path) -> PhaseId {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
-    let refuse = |source: io::Error| PlanError::Io {
-        operation: "read",
-        source: format!("{}: {source}", path.display()).into(),
-    };
+    let refuse =
+        |source: io::Error| PlanError::Io { operation: "read", source: format!("{}: {source}", path.display()).into() };
     let size = fs::metadata(path).map_err(refuse)?.len();
     if size > SIZE_MAX {
         let text = format!("{}: larger than {} MiB", path.display(), SIZE_MAX >> 20);

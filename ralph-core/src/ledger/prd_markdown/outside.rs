@@ -14,14 +14,7 @@ use super::{
 
 impl Draft {
     /// Reads the keys above the first item, and refuses those that would be lost elsewhere.
-    pub(super) fn outside(
-        &mut self,
-        text: &str,
-        scan: &Scan,
-        lines: &Lines<'_>,
-        outer: &[usize],
-        counted: &[usize],
-    ) {
+    pub(super) fn outside(&mut self, text: &str, scan: &Scan, lines: &Lines<'_>, outer: &[usize], counted: &[usize]) {
         let first_item = counted.first().map_or(text.len(), |index| scan.boxes[*index].range.start);
         let mut zones = Zones::new(&scan.zones);
         let mut boxes = outer.iter().map(|index| &scan.boxes[*index].range).peekable();
@@ -49,8 +42,7 @@ impl Draft {
             let found = keys::read(line);
             if let Some(found) = found {
                 let above = at < first_item && zone.is_none();
-                objective =
-                    above && self.outer_key(found.key, found.word, found.value, index, above);
+                objective = above && self.outer_key(found.key, found.word, found.value, index, above);
                 if !above {
                     self.lost_key(found.key, found.word, index, zone.is_some());
                 }
@@ -66,14 +58,7 @@ impl Draft {
     }
 
     /// Takes in a key above the first item. Answers whether the next line may go on with it.
-    fn outer_key(
-        &mut self,
-        key: Known,
-        word: &str,
-        value: &str,
-        index: usize,
-        above: bool,
-    ) -> bool {
+    fn outer_key(&mut self, key: Known, word: &str, value: &str, index: usize, above: bool) -> bool {
         let line = index + 1;
         let key = match key {
             Known::Yes(key) => key,
@@ -82,10 +67,7 @@ impl Draft {
                 return false;
             }
             Known::No => {
-                if above
-                    && word.starts_with(|c: char| c.is_ascii_uppercase())
-                    && !word.contains(' ')
-                {
+                if above && word.starts_with(|c: char| c.is_ascii_uppercase()) && !word.contains(' ') {
                     let text = format!("`{word}:` is not a key of ralph and is read as prose");
                     self.notes.push(Note::new(line, NoteKind::Key, text));
                 }
@@ -109,9 +91,7 @@ impl Draft {
                 objective.push_str(command.as_deref().unwrap_or_default());
                 return true;
             }
-            Key::Checks => self
-                .problems
-                .push(Problem::new(line, "`Checks:` is a key of an item: put it below one")),
+            Key::Checks => self.problems.push(Problem::new(line, "`Checks:` is a key of an item: put it below one")),
         }
         false
     }
@@ -141,13 +121,7 @@ impl Draft {
     }
 
     /// Notes the boxes that are not items.
-    pub(super) fn uncounted(
-        &mut self,
-        scan: &Scan,
-        lines: &Lines<'_>,
-        counting: &sections::Counting,
-        outer: &[usize],
-    ) {
+    pub(super) fn uncounted(&mut self, scan: &Scan, lines: &Lines<'_>, counting: &sections::Counting, outer: &[usize]) {
         for index in outer {
             let found = &scan.boxes[*index];
             if !counting.counts(found.heading) {
@@ -187,12 +161,9 @@ fn has_box(line: &str, anywhere: bool) -> bool {
     if anywhere {
         return BOXES.iter().any(|text| line.contains(text));
     }
-    let start = line.trim_start_matches(|c: char| {
-        c.is_whitespace() || c.is_ascii_digit() || "-*+>.)\\_~•–—·‣◦`".contains(c)
-    });
-    BOXES
-        .iter()
-        .any(|text| start.starts_with(text) && !start[text.len()..].starts_with(['(', '[', ':']))
+    let start =
+        line.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || "-*+>.)\\_~•–—·‣◦`".contains(c));
+    BOXES.iter().any(|text| start.starts_with(text) && !start[text.len()..].starts_with(['(', '[', ':']))
 }
 
 /// A line that ends a paragraph: a heading, a list item, a fence, a rule.
@@ -206,12 +177,7 @@ fn is_block(line: &str) -> bool {
 }
 
 /// What a file without items holds instead.
-pub(super) fn seen(
-    scan: &Scan,
-    lines: &Lines<'_>,
-    counting: &sections::Counting,
-    notes: &[Note],
-) -> String {
+pub(super) fn seen(scan: &Scan, lines: &Lines<'_>, counting: &sections::Counting, notes: &[Note]) -> String {
     let mut places: HashMap<&str, usize> = HashMap::new();
     for note in notes.iter().filter(|note| note.kind == NoteKind::NotCounted) {
         *places.entry(note.text.as_str()).or_default() += 1;
@@ -225,8 +191,7 @@ pub(super) fn seen(
             format!("{count} {} {place}", if count == 1 { "box" } else { "boxes" })
         })
         .collect();
-    let counted =
-        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     seen.push(format!(
         "{}, {} without a box, {}",
         counted(scan.headings.len(), "heading"),
@@ -236,8 +201,7 @@ pub(super) fn seen(
     let mut advice = "items are written `- [ ] R01: what to do`".to_owned();
     if counting.by_sections {
         let names = scan.headings.iter().filter(|heading| sections::is_section(heading));
-        let names: Vec<_> =
-            names.take(3).map(|heading| format!("`{}`", heading.text.trim())).collect();
+        let names: Vec<_> = names.take(3).map(|heading| format!("`{}`", heading.text.trim())).collect();
         advice.push_str(&format!(" and are looked for only below {}", names.join(", ")));
     }
     format!("{}; {advice}", seen.join(", "))

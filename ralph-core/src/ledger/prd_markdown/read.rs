@@ -29,8 +29,7 @@ pub struct Prd {
 impl Prd {
     /// Reads a PRD from the bytes of the file `name`. The error holds every problem on a line, with its place.
     pub fn parse(bytes: &[u8], name: &str, phase: PhaseId) -> Result<Self, Vec<String>> {
-        let draft = Draft::read(bytes)
-            .map_err(|problem| vec![format!("{name}:{}: {}", problem.line, problem.text)])?;
+        let draft = Draft::read(bytes).map_err(|problem| vec![format!("{name}:{}: {}", problem.line, problem.text)])?;
         if !draft.problems.is_empty() {
             let line = |problem: &Problem| format!("{name}:{}: {}", problem.line, problem.text);
             return Err(draft.problems.iter().map(line).collect());
@@ -76,13 +75,9 @@ impl Draft {
         let lines = Lines::of(text);
         let mut draft = Self::default();
         let counting = sections::counting(&scan);
-        let outer: Vec<usize> =
-            (0..scan.boxes.len()).filter(|index| scan.boxes[*index].owner.is_none()).collect();
-        let counted: Vec<usize> = outer
-            .iter()
-            .copied()
-            .filter(|index| counting.counts(scan.boxes[*index].heading))
-            .collect();
+        let outer: Vec<usize> = (0..scan.boxes.len()).filter(|index| scan.boxes[*index].owner.is_none()).collect();
+        let counted: Vec<usize> =
+            outer.iter().copied().filter(|index| counting.counts(scan.boxes[*index].heading)).collect();
 
         draft.title(&scan);
         draft.items(text, skip, &scan, &lines, &counted);
@@ -110,29 +105,15 @@ impl Draft {
     }
 
     /// Reads the counted boxes as items.
-    fn items(
-        &mut self,
-        text: &str,
-        skip: usize,
-        scan: &Scan,
-        lines: &Lines<'_>,
-        counted: &[usize],
-    ) {
+    fn items(&mut self, text: &str, skip: usize, scan: &Scan, lines: &Lines<'_>, counted: &[usize]) {
         let mut zones = Zones::new(&scan.zones);
         self.items.reserve(counted.len());
         let mut ids: Vec<bool> = Vec::with_capacity(counted.len());
         for index in counted {
             let found = &scan.boxes[*index];
             let line = lines.number_of(found.mark.inner.start);
-            let body = body::read(
-                text,
-                lines,
-                &mut zones,
-                &found.range,
-                found.mark.text,
-                &mut self.problems,
-                &mut self.notes,
-            );
+            let body =
+                body::read(text, lines, &mut zones, &found.range, found.mark.text, &mut self.problems, &mut self.notes);
             let (written, title) = id::split(&body.title);
             let struck = title.starts_with("~~") || body.title.starts_with("~~");
             ids.push(written.is_some());
@@ -165,12 +146,8 @@ impl Draft {
                 let inner = text.get(found.mark.inner.clone()).unwrap_or_default();
                 Some(format!("`[{}]`: {why}", inner.escape_debug()))
             }
-            None if item.status == ItemStatus::Open && struck => {
-                Some("an open item that is struck through".to_owned())
-            }
-            None if item.status == ItemStatus::Open && item.title.is_empty() => {
-                Some("an item without text".to_owned())
-            }
+            None if item.status == ItemStatus::Open && struck => Some("an open item that is struck through".to_owned()),
+            None if item.status == ItemStatus::Open && item.title.is_empty() => Some("an item without text".to_owned()),
             None => None,
         };
         if let Some(why) = why {
@@ -189,10 +166,7 @@ impl Draft {
         let mut stories: Vec<usize> = Vec::new();
         for (index, written) in counted.iter().zip(written) {
             let Some(heading) = scan.boxes[*index].heading else { continue };
-            if !written
-                && !stories.contains(&heading)
-                && scan.headings.get(heading).is_some_and(sections::is_story)
-            {
+            if !written && !stories.contains(&heading) && scan.headings.get(heading).is_some_and(sections::is_story) {
                 stories.push(heading);
             }
         }
@@ -245,9 +219,7 @@ impl Draft {
                 ItemStatus::Open if all == done => {
                     "every box below it is ticked, but the item is open and will be worked on"
                 }
-                ItemStatus::Done if done < all => {
-                    "the item is ticked, so the open boxes below it are never worked on"
-                }
+                ItemStatus::Done if done < all => "the item is ticked, so the open boxes below it are never worked on",
                 _ => continue,
             };
             self.notes.push(Note::new(placed.item.line, NoteKind::Disagrees, text));

@@ -112,9 +112,7 @@ impl Walk {
                     heading.text.push(' ');
                 }
             }
-            Event::InlineHtml(html)
-                if html.starts_with("<!--") && self.zones == 0 && self.heading.is_none() =>
-            {
+            Event::InlineHtml(html) if html.starts_with("<!--") && self.zones == 0 && self.heading.is_none() => {
                 self.found.zones.push(Zone { range, kind: ZoneKind::Comment });
             }
             _ => {}
@@ -122,13 +120,7 @@ impl Walk {
     }
 
     /// The box of a list item is the first thing in it, or there is none.
-    fn first_in_item(
-        &mut self,
-        text: &str,
-        event: &Event<'_>,
-        first: &Range<usize>,
-        item: Range<usize>,
-    ) {
+    fn first_in_item(&mut self, text: &str, event: &Event<'_>, first: &Range<usize>, item: Range<usize>) {
         let owner = self.items.iter().rev().nth(1).copied().flatten();
         let inline = match event {
             Event::Start(tag) => matches!(
@@ -145,11 +137,7 @@ impl Walk {
         };
         // The parser leaves the backslash of an escape out of the text.
         let escaped = text.get(..first.start).is_some_and(|before| before.ends_with('\\'));
-        let mark = if inline && !escaped && self.zones == 0 {
-            marks::read(text, first.start)
-        } else {
-            None
-        };
+        let mark = if inline && !escaped && self.zones == 0 { marks::read(text, first.start) } else { None };
         let mut holder = owner;
         if let Some(mark) = mark {
             let heading = self.found.headings.len().checked_sub(1);
@@ -170,8 +158,7 @@ impl Walk {
                 return;
             }
             Tag::Heading { level, .. } if self.items.is_empty() && self.zones == 0 => {
-                self.heading =
-                    Some(Heading { level: depth(*level), text: String::new(), at: range.start });
+                self.heading = Some(Heading { level: depth(*level), text: String::new(), at: range.start });
                 return;
             }
             _ => match zone_of(tag) {

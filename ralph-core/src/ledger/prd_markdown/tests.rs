@@ -31,18 +31,14 @@ fn short(text: &str) -> String {
         ItemStatus::Unknown => '~',
     };
     let items = items(text);
-    let names: Vec<_> =
-        items.iter().map(|(id, status)| format!("{id}{}", letter(*status))).collect();
+    let names: Vec<_> = items.iter().map(|(id, status)| format!("{id}{}", letter(*status))).collect();
     names.join(" ")
 }
 
 #[test]
 fn what_is_an_item() {
     for (text, expected) in [
-        (
-            "- [ ] R1: a\n- [x] R2: b\n- [X] R3: c\n- [?] R4: d\n- [!] R5: e\n",
-            "R1- R2x R3x R4? R5!",
-        ),
+        ("- [ ] R1: a\n- [x] R2: b\n- [X] R3: c\n- [?] R4: d\n- [!] R5: e\n", "R1- R2x R3x R4? R5!"),
         ("* [ ] R1: a\n* [!] R2: b", "R1- R2!"),
         ("+ [ ] R1: a", "R1-"),
         ("1. [ ] R1: a\n2. [?] R2: b", "R1- R2?"),
@@ -91,10 +87,7 @@ fn what_is_an_item() {
 fn only_sections_of_items_count_where_there_are_any() {
     for (text, expected) in [
         ("# Plan\n- [ ] R1: a\n## Tasks\n- [ ] R2: b\n## Notes\n- [ ] R3: c", "R2-"),
-        (
-            "## Open Items\n### High\n- [ ] R1: a\n## Risks\n- [ ] R2: b\n## Done items\n- [x] R3: c",
-            "R1- R3x",
-        ),
+        ("## Open Items\n### High\n- [ ] R1: a\n## Risks\n- [ ] R2: b\n## Done items\n- [x] R3: c", "R1- R3x"),
         ("- [ ] R1: a\n## User Stories\n- [ ] R2: b", "R2-"),
         ("Requirements\n---\n- [ ] R1: a\n\nOther\n---\n- [ ] R2: b", "R1-"),
         // A document's title is no section where there are sections below it.
@@ -136,10 +129,7 @@ fn problems_have_places_and_come_together() {
     for (text, expected) in [
         ("- [ ] a\nCheks: -secrets", "PRD.md:2: `Cheks:` is not a key: did you mean `Checks:`?"),
         ("Checks: -secrets\n- [ ] a", "PRD.md:1: `Checks:` is a key of an item: put it below one"),
-        (
-            "---\nverify: a\n---\n- [ ] a",
-            "PRD.md:2: `Verify:` in the front matter belongs to no item",
-        ),
+        ("---\nverify: a\n---\n- [ ] a", "PRD.md:2: `Verify:` in the front matter belongs to no item"),
         ("### US-001: It\n- [ ] a\n- [ ] b", "PRD.md:1: `US-001: It` is a story"),
         ("", "PRD.md:1: no item is recognised: 0 headings"),
         ("# A\ntext", "PRD.md:1: no item is recognised: 1 heading,"),
@@ -193,15 +183,7 @@ fn what_belongs_to_an_item() {
     assert_eq!(item.title, "Remove the snippet from every page");
     assert_eq!(
         item.criteria,
-        [
-            "no request leaves for a host",
-            "[x] sub",
-            "sub sub",
-            "A note.",
-            "  ```sh",
-            "  Verify: no",
-            "  ```"
-        ]
+        ["no request leaves for a host", "[x] sub", "sub sub", "A note.", "  ```sh", "  Verify: no", "  ```"]
     );
     assert_eq!(item.verify, ["pnpm test -- analytics"]);
     assert_eq!(item.context, ["docs/a.md"]);
@@ -214,12 +196,7 @@ fn what_belongs_to_an_item() {
 fn the_digest_is_about_everything_but_the_mark() {
     let digest = |text: &str| item(text).digest;
     let base = digest("- [ ] R1: a\n  - c\n");
-    for same in [
-        "- [x] R1: a\n  - c\n",
-        "* [!] R1: a\n  - c",
-        "- [ ] R1: a\r\n  - c\r\n\r\n",
-        "- [X] R1: a\r  - c",
-    ] {
+    for same in ["- [x] R1: a\n  - c\n", "* [!] R1: a\n  - c", "- [ ] R1: a\r\n  - c\r\n\r\n", "- [X] R1: a\r  - c"] {
         assert_eq!(digest(same), base, "{same:?}");
     }
     for other in [
@@ -251,16 +228,11 @@ fn notes_for_people() {
         ("- [ ] <what to do>", 1, NoteKind::Scaffold),
     ] {
         let notes = prd(text).notes;
-        assert_eq!(
-            notes.iter().map(|n| (n.line, n.kind)).collect::<Vec<_>>(),
-            [(line, kind)],
-            "{text:?}"
-        );
+        assert_eq!(notes.iter().map(|n| (n.line, n.kind)).collect::<Vec<_>>(), [(line, kind)], "{text:?}");
     }
     let hidden = prd("- [ ] a\n  b\u{200b}\u{2066}\u{e0041}\u{200b}c").notes;
     assert_eq!(hidden[0].text, "characters that nobody sees: U+200B U+2066 U+E0041");
-    let done =
-        prd("- [X] a\n\nGo on with [it](docs/fix_plan_2.md), not `PRD.md` or README.md.").notes;
+    let done = prd("- [X] a\n\nGo on with [it](docs/fix_plan_2.md), not `PRD.md` or README.md.").notes;
     assert!(done[0].text.ends_with("here; the text also names fix_plan_2.md"), "{done:?}");
     // Joiners inside words and emoji are seen.
     assert!(prd("- [ ] 👩\u{200d}💻 می\u{200c}خواهم").notes.is_empty());
@@ -317,8 +289,7 @@ fn a_mark_is_a_compare_and_set() {
     }
     // A problem elsewhere does not keep finished work from being marked.
     assert_eq!(written(text, "R2", ItemStatus::Open, ItemStatus::Done).0, Marked::Written);
-    let error =
-        mark::mark(Path::new("/nonexistent"), &"R1".into(), ItemStatus::Open, ItemStatus::Done);
+    let error = mark::mark(Path::new("/nonexistent"), &"R1".into(), ItemStatus::Open, ItemStatus::Done);
     assert!(matches!(error, Err(PlanError::Io { operation: "written", .. })));
 }
 
@@ -344,7 +315,9 @@ fn a_mark_goes_through_links_and_keeps_the_mode() {
 fn ten_thousand_items() {
     let mut text = String::from("# PRD\nVerify: cargo test\n\n");
     for index in 0..10_000 {
-        text.push_str(&format!("- [ ] R{index:05}: Do the thing number {index}\n  - it holds\n  Verify: make t{index}\n"));
+        text.push_str(&format!(
+            "- [ ] R{index:05}: Do the thing number {index}\n  - it holds\n  Verify: make t{index}\n"
+        ));
     }
     let best = |work: &dyn Fn()| {
         let time = |_| {

@@ -41,11 +41,8 @@ impl JournalFixture {
 }
 
 fn record(seq: u64) -> Record {
-    let fact = if seq.is_multiple_of(2) {
-        Fact::Waited { took_ms: seq }
-    } else {
-        Fact::Opened { rules: Rules::default() }
-    };
+    let fact =
+        if seq.is_multiple_of(2) { Fact::Waited { took_ms: seq } } else { Fact::Opened { rules: Rules::default() } };
     Record { seq, at: 1_000 + seq, fact }
 }
 

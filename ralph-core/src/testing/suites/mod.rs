@@ -8,8 +8,11 @@
 //! ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
 //! ```
 
+pub mod agent;
 pub mod journal;
 pub mod plan_source;
+pub mod vcs;
+pub mod verifier;
 
 use std::future::Future;
 

@@ -51,11 +51,7 @@ impl PlanFixture {
     async fn items(&self) -> Vec<(ItemRef, Item)> {
         let plan = self.load().await;
         let phases = plan.phases.iter();
-        phases
-            .flat_map(|phase| {
-                phase.items.iter().map(|item| (phase.name(item), item.as_ref().clone()))
-            })
-            .collect()
+        phases.flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item.as_ref().clone()))).collect()
     }
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus) -> Marked {
@@ -104,10 +100,7 @@ pub async fn a_mark_is_a_compare_and_set(fixture: PlanFixture) {
     let refused = fixture.mark(&before[0].0, ItemStatus::Blocked, ItemStatus::Done).await;
     assert_eq!(refused, Marked::Refused(Some(ItemStatus::Open)), "the expectation was wrong");
     let phase = before[0].0.phase.clone();
-    for gone in [
-        ItemRef::new(phase, "no-such-item"),
-        ItemRef::new("no-such-phase", before[0].0.item.clone()),
-    ] {
+    for gone in [ItemRef::new(phase, "no-such-item"), ItemRef::new("no-such-phase", before[0].0.item.clone())] {
         let refused = fixture.mark(&gone, ItemStatus::Open, ItemStatus::Done).await;
         assert_eq!(refused, Marked::Refused(None), "{gone} is not there");
     }

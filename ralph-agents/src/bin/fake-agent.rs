@@ -1,0 +1,340 @@
+//! A coding agent for tests: replays numbered replies. Not part of the product.
+//!
+//! The folder named by `FAKE_AGENT_DIR` holds `1.json`, `2.json`, …: one reply for each session, in the order in which
+//! they begin. It can stand in for any command, and for `claude` by printing a recorded transcript. A reply:
+//!
+//! ```json
+//! {
+//!   "stdin": "read",
+//!   "ignore": ["TERM"],
+//!   "on_signal": {"signal": "INT", "steps": [{"stdout": "stopped\n"}], "exit": 0},
+//!   "steps": [
+//!     {"stdout": "text"}, {"stderr": "text"}, {"stdout_file": "success.stdout"}, {"stdout_bytes": [255, 10]},
+//!     {"flood": {"bytes": 1000000, "line": 80}},
+//!     {"write": {"path": "a/b.txt", "text": "made\n"}}, {"delete": "c.txt"}, {"mkdir": "d"},
+//!     {"symlink": {"path": "link", "target": "a/b.txt"}}, {"chmod": {"path": "d", "mode": "700"}},
+//!     {"sh": "git add -A"}, {"spawn": {"sh": "sleep 600", "apart": "session"}},
+//!     {"delay_ms": 20}, {"wait_for": "go"}, "hang"
+//!   ],
+//!   "exit": 0
+//! }
+//! ```
+//!
+//! - Everything but `steps` can be left out. `stdin` is `read` (to its end, before the first step) or `ignore`.
+//! - File effects happen below the current folder. `stdout_file` and `wait_for` are looked for in `FAKE_AGENT_DIR`, an
+//!   absolute path as it is.
+//! - `sh` finds the folder of the session's record in `FAKE_AGENT_CALL`; a line that fails is exit status 99.
+//! - `spawn` starts a shell line that outlives the step, its output going nowhere; `apart` is `no` (default), `group`
+//!   or `session`.
+//! - `exit` is a status, or the name of a signal to die of. `ignore` lists signals that change nothing.
+//! - Signals are heeded between steps and in `delay_ms`, `wait_for` and `hang`.
+//! - A reply that is missing or not understood is exit status 99 and a line on stderr.
+//!
+//! Each session leaves a record in `calls/<n>/`: `prompt` (what came on stdin), `call.json` (`args`, `cwd`, `pid`, the
+//! names of all variables in `env`, the values of `RALPH_*` in `ralph`), `children` (the pids of what it spawned, one a
+//! line) and, after the last step, `done`.
+
+use std::{
+    env, fs, future,
+    io::{self, Read, Write},
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use tokio::signal::unix::{SignalKind, signal};
+
+type Fallible<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reply {
+    #[serde(default)]
+    stdin: Stdin,
+    #[serde(default)]
+    ignore: Vec<String>,
+    on_signal: Option<OnSignal>,
+    steps: Vec<Step>,
+    #[serde(default)]
+    exit: Exit,
+}
+
+#[derive(Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Stdin {
+    #[default]
+    Read,
+    Ignore,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Exit {
+    Status(u8),
+    Signal(String),
+}
+
+impl Default for Exit {
+    fn default() -> Self {
+        Self::Status(0)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnSignal {
+    signal: String,
+    steps: Vec<Step>,
+    #[serde(default)]
+    exit: Exit,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Step {
+    Stdout(String),
+    Stderr(String),
+    StdoutFile(PathBuf),
+    StdoutBytes(Vec<u8>),
+    Flood {
+        bytes: u64,
+        line: u64,
+    },
+    Write {
+        path: PathBuf,
+        text: String,
+    },
+    Delete(PathBuf),
+    Mkdir(PathBuf),
+    Symlink {
+        path: PathBuf,
+        target: PathBuf,
+    },
+    Chmod {
+        path: PathBuf,
+        mode: String,
+    },
+    Sh(String),
+    Spawn {
+        sh: String,
+        #[serde(default)]
+        apart: Apart,
+    },
+    DelayMs(u64),
+    WaitFor(PathBuf),
+    Hang,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Apart {
+    #[default]
+    No,
+    Group,
+    Session,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match session().await {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            // Nothing can be done if stderr is gone as well.
+            let _ = writeln!(io::stderr(), "fake-agent: {error}");
+            ExitCode::from(99)
+        }
+    }
+}
+
+async fn session() -> Fallible<u8> {
+    let dir = PathBuf::from(env::var_os("FAKE_AGENT_DIR").ok_or("FAKE_AGENT_DIR is not set")?);
+    let (number, call) = claim(&dir)?;
+    let file = dir.join(format!("{number}.json"));
+    let reply =
+        fs::read(&file).map_err(|error| format!("no reply for session {number}, {}: {error}", file.display()))?;
+    let reply: Reply =
+        serde_json::from_slice(&reply).map_err(|error| format!("{} is no reply: {error}", file.display()))?;
+
+    // Before anything is recorded, so that whoever sees the record may send a signal.
+    let mut ignored = Vec::new();
+    for name in &reply.ignore {
+        ignored.push(signal(kind(name)?)?);
+    }
+    let mut awaited = match &reply.on_signal {
+        Some(on) => Some(signal(kind(&on.signal)?)?),
+        None => None,
+    };
+    let mut prompt = Vec::new();
+    if reply.stdin == Stdin::Read {
+        io::stdin().read_to_end(&mut prompt)?;
+    }
+    record(&call, &prompt)?;
+
+    let came = async {
+        match &mut awaited {
+            Some(signal) => drop(signal.recv().await),
+            None => future::pending().await,
+        }
+    };
+    let (rest, exit) = tokio::select! {
+        done = play(&reply.steps, &dir, &call) => { done?; (None, &reply.exit) }
+        () = came => match &reply.on_signal {
+            Some(on) => (Some(&on.steps), &on.exit),
+            None => (None, &reply.exit),
+        },
+    };
+    if let Some(steps) = rest {
+        play(steps, &dir, &call).await?;
+    }
+    fs::write(call.join("done"), "")?;
+    match exit {
+        Exit::Status(status) => Ok(*status),
+        Exit::Signal(name) => {
+            shell(&format!("kill -{name} {}", std::process::id()), &call).status()?;
+            future::pending().await
+        }
+    }
+}
+
+/// Takes the next number. Making the folder is what decides between sessions that begin at once.
+fn claim(dir: &Path) -> Fallible<(u32, PathBuf)> {
+    let calls = dir.join("calls");
+    fs::create_dir_all(&calls)?;
+    for number in 1.. {
+        let call = calls.join(number.to_string());
+        match fs::create_dir(&call) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok(made.map(|()| (number, call))?),
+        }
+    }
+    Err("too many sessions".into())
+}
+
+fn record(call: &Path, prompt: &[u8]) -> Fallible {
+    fs::write(call.join("prompt"), prompt)?;
+    fs::write(call.join("children"), "")?;
+    let vars: Vec<(String, String)> = env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let ralph: serde_json::Map<_, _> = vars
+        .iter()
+        .filter(|(name, _)| name.starts_with("RALPH_"))
+        .map(|(name, value)| (name.clone(), value.clone().into()))
+        .collect();
+    let json = serde_json::json!({
+        "args": env::args().skip(1).collect::<Vec<_>>(),
+        "cwd": env::current_dir()?,
+        "pid": std::process::id(),
+        "env": vars.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "ralph": ralph,
+    });
+    // In one go, so that whoever waits for the file finds all of it.
+    fs::write(call.join("call.tmp"), json.to_string())?;
+    Ok(fs::rename(call.join("call.tmp"), call.join("call.json"))?)
+}
+
+async fn play(steps: &[Step], dir: &Path, call: &Path) -> Fallible {
+    for step in steps {
+        tokio::task::yield_now().await;
+        match step {
+            Step::Stdout(text) => out(text.as_bytes())?,
+            Step::Stderr(text) => io::stderr().write_all(text.as_bytes())?,
+            Step::StdoutFile(path) => out(&fs::read(dir.join(path))?)?,
+            Step::StdoutBytes(bytes) => out(bytes)?,
+            Step::Flood { bytes, line } => flood(*bytes, *line)?,
+            Step::Write { path, text } => {
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                fs::write(path, text)?;
+            }
+            Step::Delete(path) if path.is_dir() => fs::remove_dir_all(path)?,
+            Step::Delete(path) => fs::remove_file(path)?,
+            Step::Mkdir(path) => fs::create_dir_all(path)?,
+            Step::Symlink { path, target } => std::os::unix::fs::symlink(target, path)?,
+            Step::Chmod { path, mode } => {
+                let mode = u32::from_str_radix(mode, 8)?;
+                fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+            }
+            Step::Sh(line) => {
+                let status = shell(line, call).status()?;
+                if !status.success() {
+                    return Err(format!("`{line}`: {status}").into());
+                }
+            }
+            Step::Spawn { sh, apart } => spawn(sh, apart, call)?,
+            Step::DelayMs(ms) => tokio::time::sleep(Duration::from_millis(*ms)).await,
+            Step::WaitFor(path) => {
+                while !dir.join(path).exists() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+            Step::Hang => future::pending().await,
+        }
+    }
+    Ok(())
+}
+
+fn out(bytes: &[u8]) -> Fallible {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    Ok(stdout.flush()?)
+}
+
+/// `bytes` bytes in lines of `line` bytes; 0 makes one line of it all.
+fn flood(bytes: u64, line: u64) -> Fallible {
+    let piece = match line {
+        0 => vec![b'x'; 1 << 16],
+        line => {
+            let mut piece = vec![b'x'; usize::try_from(line)?];
+            if let Some(last) = piece.last_mut() {
+                *last = b'\n';
+            }
+            piece
+        }
+    };
+    let mut stdout = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut left = bytes;
+    while left > 0 {
+        let take = left.min(piece.len() as u64);
+        stdout.write_all(&piece[..usize::try_from(take)?])?;
+        left -= take;
+    }
+    Ok(stdout.flush()?)
+}
+
+fn spawn(line: &str, apart: &Apart, call: &Path) -> Fallible {
+    let mut command = match apart {
+        Apart::No | Apart::Group => shell(line, call),
+        Apart::Session => {
+            let mut command = Command::new("setsid");
+            command.args(["sh", "-c", line]);
+            command
+        }
+    };
+    if matches!(apart, Apart::Group) {
+        command.process_group(0);
+    }
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut children = fs::OpenOptions::new().append(true).open(call.join("children"))?;
+    Ok(writeln!(children, "{}", child.id())?)
+}
+
+/// A shell line, which finds the record of its session in `FAKE_AGENT_CALL`.
+fn shell(line: &str, call: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).env("FAKE_AGENT_CALL", call);
+    command
+}
+
+fn kind(name: &str) -> Fallible<SignalKind> {
+    Ok(match name {
+        "HUP" => SignalKind::hangup(),
+        "INT" => SignalKind::interrupt(),
+        "TERM" => SignalKind::terminate(),
+        "USR1" => SignalKind::user_defined1(),
+        _ => return Err(format!("unknown signal `{name}`").into()),
+    })
+}

@@ -1,0 +1,359 @@
+//! Runs the program.
+
+use std::{path::PathBuf, time::Duration};
+
+use ralph_core::{
+    AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, Usage, Usd, async_trait,
+};
+use ralph_process::StopSignal;
+
+use crate::{
+    claude::{outcome::Outcome, stream::Transcript},
+    exit::Exit,
+    session::{How, ProcessOptions, Start, is_on},
+};
+
+/// Its first event comes within a second; servers that it starts first can take longer.
+const FIRST_OUTPUT: Duration = Duration::from_secs(180);
+
+/// Variables of its own, by which a person has logged in or chosen a provider. Those of a cloud are let through only
+/// where that cloud is chosen.
+const KEYS: &[&str] = &[
+    "ANTHROPIC_*",
+    "API_TIMEOUT_MS",
+    "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+    "CLAUDE_CODE_CLIENT_CERT",
+    "CLAUDE_CODE_CLIENT_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_RETRIES",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+    "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+    "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CONFIG_DIR",
+    "DISABLE_TELEMETRY",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IS_SANDBOX",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+const AMAZON: &[&str] = &["AWS_*"];
+const GOOGLE: &[&str] =
+    &["CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "VERTEX_REGION_*"];
+const AZURE: &[&str] = &["AZURE_*"];
+
+/// Set for every session. With background tasks it would wait, after its answer, for whatever it left running, and
+/// say its last word twice; an update in the middle of the night changes the agent under a run.
+const SET: &[(&str, &str)] = &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"), ("DISABLE_AUTOUPDATER", "1")];
+
+/// What a session may do without asking. There is nobody to ask: what would need it is denied to the agent, which goes
+/// on without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Permissions {
+    /// Edit files (`--permission-mode acceptEdits`), and what the user's own settings and
+    /// [`ClaudeCode::allowed_tools`] allow.
+    #[default]
+    Edits,
+    /// Anything (`--dangerously-skip-permissions`).
+    All,
+}
+
+/// Claude Code, run as `claude -p --output-format stream-json --verbose` with the prompt on stdin.
+///
+/// The first signal that asks it to end is SIGINT, after which it still reports what it used. A refused login ends the
+/// session at the first sign, instead of after minutes of retries. [`Brief::cost_limit`] goes to `--max-budget-usd`,
+/// which Claude Code checks after each reply. How an ending is read: see [`crate::claude`].
+///
+/// The session has no id of ours: its own is in its first event, and an id can be used only once.
+///
+/// ```no_run
+/// use ralph_agents::claude::{ClaudeCode, Permissions};
+/// use ralph_core::{AgentBackend, AttemptId, Brief, Cx, ItemRef, RunId};
+///
+/// # async fn example() -> Result<(), ralph_core::AgentError> {
+/// let agent = ClaudeCode::new().model("sonnet").permissions(Permissions::Edits);
+/// let attempt = AttemptId { item: ItemRef::new("P1", "R01"), number: 1 };
+/// let brief = Brief::new("/a/workspace", "Add a greeting.", RunId::new("run"), attempt);
+/// let report = agent.run(&brief, &Cx::new()).await?;
+/// println!("{:?}, {:?}", report.end, report.usage.cost);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ClaudeCode {
+    program: PathBuf,
+    model: Option<String>,
+    permissions: Permissions,
+    allowed_tools: Vec<String>,
+    resume: Option<(String, Usage)>,
+    args: Vec<String>,
+    options: ProcessOptions,
+}
+
+impl ClaudeCode {
+    /// `claude` on the `PATH`, with the model of the user's settings, allowed to edit.
+    pub fn new() -> Self {
+        Self {
+            program: "claude".into(),
+            model: None,
+            permissions: Permissions::default(),
+            allowed_tools: Vec::new(),
+            resume: None,
+            args: Vec::new(),
+            options: ProcessOptions::default(),
+        }
+    }
+
+    /// The same with another program, a name on the `PATH` or a path.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// The same with this model.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// The same with these permissions.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// The same with tools that need no permission, in Claude Code's words: `Bash(cargo test *)`.
+    #[must_use]
+    pub fn allowed_tools(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_tools.extend(tools.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same, going on with an earlier session instead of a fresh one. Claude Code then counts from that session's
+    /// totals, which are `before`; they are taken off, or the usage is unknown where they are.
+    #[must_use]
+    pub fn resume(mut self, session_id: impl Into<String>, before: Usage) -> Self {
+        self.resume = Some((session_id.into(), before));
+        self
+    }
+
+    /// The same with more arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same with these options. Without [`ProcessOptions::first_output`], three minutes are allowed.
+    #[must_use]
+    pub fn options(mut self, options: ProcessOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    fn arguments(&self, cost_limit: Option<Usd>) -> Vec<String> {
+        let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
+        let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));
+        match self.permissions {
+            Permissions::Edits => option(&["--permission-mode", "acceptEdits"]),
+            Permissions::All => option(&["--dangerously-skip-permissions"]),
+        }
+        if let Some(model) = &self.model {
+            option(&["--model", model]);
+        }
+        if let Some(limit) = cost_limit {
+            let (dollars, micros) = (limit.micros() / 1_000_000, limit.micros() % 1_000_000);
+            option(&["--max-budget-usd", &format!("{dollars}.{micros:06}")]);
+        }
+        if let Some((session, _)) = &self.resume {
+            option(&["--resume", session]);
+        }
+        // A list has no end but the next option; the prompt comes by stdin, so that none can be taken for a tool.
+        if !self.allowed_tools.is_empty() {
+            option(&["--allowedTools"]);
+            args.extend(self.allowed_tools.iter().cloned());
+        }
+        args.extend(self.args.iter().cloned());
+        args
+    }
+
+    fn keys(&self) -> Vec<&'static str> {
+        let clouds = [
+            ("CLAUDE_CODE_USE_BEDROCK", AMAZON),
+            ("CLAUDE_CODE_USE_VERTEX", GOOGLE),
+            ("CLAUDE_CODE_USE_FOUNDRY", AZURE),
+        ];
+        let chosen = clouds.into_iter().filter(|(name, _)| is_on(&self.options, name));
+        KEYS.iter().chain(chosen.flat_map(|(_, keys)| keys)).copied().collect()
+    }
+}
+
+impl Default for ClaudeCode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl AgentBackend for ClaudeCode {
+    fn name(&self) -> &str {
+        "claude"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none().with_cost().with_tokens().with_resume()
+    }
+
+    async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
+        may_run(self.permissions, is_root(), is_on(&self.options, "IS_SANDBOX"))?;
+        let keys = self.keys();
+        let start = Start {
+            program: &self.program,
+            args: self.arguments(brief.cost_limit),
+            keys: &keys,
+            set: SET,
+            stop_signal: StopSignal::Interrupt,
+            line_bytes: Transcript::LINE_MAX,
+        };
+        let mut options = self.options.clone();
+        options.first_output = options.first_output.or(Some(FIRST_OUTPUT));
+        let (mut transcript, refused) = (Transcript::new(), Cancel::new());
+        let on_line = |line: &str| {
+            transcript.line(line.as_bytes(), &mut |words| cx.live(words));
+            if transcript.login_refused() {
+                refused.cancel();
+            }
+        };
+        let ended = start.run(&options, brief, cx, &refused, on_line).await?;
+        let mut outcome = outcome(transcript, ended.how, &ended.stderr, cx);
+        if let Some((_, before)) = self.resume {
+            outcome.usage = since(outcome.usage, before);
+        }
+        if outcome.denied > 0 {
+            cx.live(&format!("[{} tool calls were not permitted]", outcome.denied));
+        }
+        outcome.into_report()
+    }
+}
+
+/// What came of it, where the transcript alone does not say: that we ended it, and why.
+fn outcome(transcript: Transcript, how: How, stderr: &str, cx: &Cx) -> Outcome {
+    let (login_refused, in_trouble) = (transcript.login_refused(), transcript.in_trouble());
+    // The exit after a signal of ours says nothing.
+    let exit = if let How::Exit(exit) = how { exit } else { Exit::Signal(2) };
+    let mut outcome = transcript.outcome(exit, stderr);
+    match how {
+        How::Exit(_) => {}
+        // Ended because of it.
+        _ if login_refused && !cx.cancel().is_cancelled() => {}
+        How::Cancelled => outcome.end = Ok(SessionEnd::Cancelled),
+        // It was waiting for its provider. That is not the item's fault, and the transcript says which trouble it was.
+        How::Limit(_) if in_trouble => {}
+        How::Limit(which) => outcome.end = Ok(SessionEnd::Limit(which)),
+    }
+    outcome
+}
+
+/// What was used since `before`; unknown where either is.
+fn since(total: Usage, before: Usage) -> Usage {
+    let mut usage = Usage::unknown();
+    usage.cost = total.cost.zip(before.cost).map(|(total, before)| total.saturating_sub(before));
+    usage.tokens = total.tokens.zip(before.tokens).map(|(mut total, before)| {
+        total.input = total.input.saturating_sub(before.input);
+        total.output = total.output.saturating_sub(before.output);
+        total.cache_read = total.cache_read.saturating_sub(before.cache_read);
+        total.cache_write = total.cache_write.saturating_sub(before.cache_write);
+        total
+    });
+    usage
+}
+
+/// Claude Code itself refuses this as root, on stderr and after its start; said before, it comes with advice.
+fn may_run(permissions: Permissions, root: bool, sandboxed: bool) -> Result<(), AgentError> {
+    if permissions == Permissions::All && root && !sandboxed {
+        return Err(AgentError::Refused {
+            detail: "Claude Code does not skip permissions as root".into(),
+            advice: "run ralph as another user, take permissions = \"edits\", or set IS_SANDBOX=1 \
+                     if this machine is a sandbox"
+                .into(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether we are root, as far as can be told (on Linux). Where not, Claude Code's own refusal is read.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::Tokens;
+
+    use super::*;
+
+    #[test]
+    fn arguments_say_what_was_asked_for() {
+        let plain = ClaudeCode::new().arguments(None).join(" ");
+        assert_eq!(plain, "-p --output-format stream-json --verbose --permission-mode acceptEdits");
+        let all = ClaudeCode::new()
+            .permissions(Permissions::All)
+            .model("opus")
+            .resume("id", Usage::unknown())
+            .allowed_tools(["Bash(git *)", "Read"])
+            .args(["--effort", "low"])
+            .arguments(Some(Usd::from_micros(1_500_000)))
+            .join(" ");
+        let options = all.strip_prefix("-p --output-format stream-json --verbose ").unwrap();
+        assert_eq!(
+            options,
+            "--dangerously-skip-permissions --model opus --max-budget-usd 1.500000 --resume id \
+             --allowedTools Bash(git *) Read --effort low"
+        );
+    }
+
+    #[test]
+    fn root_may_skip_permissions_only_in_a_sandbox() {
+        let error = may_run(Permissions::All, true, false).unwrap_err();
+        assert!(error.to_string().contains("IS_SANDBOX=1"), "{error}");
+        for (permissions, root, sandboxed) in
+            [(Permissions::All, true, true), (Permissions::All, false, false), (Permissions::Edits, true, false)]
+        {
+            may_run(permissions, root, sandboxed).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_cloud_need_the_cloud() {
+        let with = |set: &[(&str, &str)]| {
+            let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let options = ProcessOptions { set: set.collect(), ..ProcessOptions::default() };
+            ClaudeCode::new().options(options).keys()
+        };
+        assert!(!with(&[("CLAUDE_CODE_USE_BEDROCK", "0")]).contains(&"AWS_*"));
+        let keys = with(&[("CLAUDE_CODE_USE_BEDROCK", "1")]);
+        assert!(keys.contains(&"AWS_*") && keys.contains(&"ANTHROPIC_*"));
+    }
+
+    #[test]
+    fn a_resumed_session_counts_from_where_it_was() {
+        let tokens = |input| Tokens { input, output: 1, ..Tokens::default() };
+        let usage = |cost, input| Usage::unknown().with_cost(Usd::from_micros(cost)).with_tokens(tokens(input));
+        let used = since(usage(1_600, 200), usage(800, 100));
+        assert_eq!(used.cost, Some(Usd::from_micros(800)));
+        assert_eq!(used.tokens, Some(Tokens { input: 100, ..Tokens::default() }));
+        assert_eq!(since(usage(1_600, 200), Usage::unknown()), Usage::unknown());
+    }
+}

@@ -1,0 +1,10 @@
+//! The backends as their users see them.
+#![expect(clippy::unwrap_used, reason = "a test helper that fails fails its test")]
+
+mod claude;
+mod command;
+mod conformance;
+mod fake;
+mod fake_agent;
+mod real;
+mod transcripts;

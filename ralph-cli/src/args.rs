@@ -1,0 +1,215 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Walks a plan with coding agents, and lets nothing through that was not verified twice.
+#[derive(Debug, Parser)]
+#[command(name = "ralph", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Where to begin to look for the repository
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR", default_value = ".")]
+    pub(crate) directory: PathBuf,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    /// Sets it for all output; `auto` follows `NO_COLOR`, `CLICOLOR` and the terminal.
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => {}
+            Self::Always => anstream::ColorChoice::write_global(anstream::ColorChoice::Always),
+            Self::Never => anstream::ColorChoice::write_global(anstream::ColorChoice::Never),
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find the repository's check and agent, and write settings and a first PRD
+    Init(Init),
+    /// Read settings and PRD as a run would, and say what is wrong or odd
+    Check(Check),
+    /// Work through a PRD until it stops; a run that stopped before goes on
+    Run(Run),
+    /// Show where things stand: what needs you, what was verified, what it cost
+    Status(Status),
+    /// Show the iterations of a run, or all that is known of one item
+    Log(Log),
+    /// Show what is to be reviewed: the whole branch, or one item
+    Diff(Diff),
+    /// Give an item fresh attempts
+    Retry(Items),
+    /// Leave an item out: mark it as blocked
+    Skip(Items),
+    /// Ask the live run to stop after the step under way
+    Stop(Stop),
+    /// Remove workspaces and, where named, logs and kept work
+    Clean(Clean),
+    /// Walk a small plan in a throw-away repository with a scripted agent
+    Demo(Demo),
+    /// Look whether everything is there that a run needs
+    Doctor(Doctor),
+}
+
+/// Where settings come from besides the files.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Overrides {
+    /// Set a value for this call, such as `budget.iterations=5` (may be repeated)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Init {
+    /// The first item of the PRD
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) task: Option<String>,
+    /// The agent's backend, instead of the one that is found
+    #[arg(long, value_name = "BACKEND")]
+    pub(crate) agent: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    /// The PRD; by default the one in ralph-loop/
+    pub(crate) plan: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// The PRD; by default the one in ralph-loop/
+    pub(crate) plan: Option<PathBuf>,
+    /// Print the next item, the prompt, verifier, budget and branch; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Start a new run even where an earlier one can be taken up
+    #[arg(long)]
+    pub(crate) new: bool,
+    /// At most so many items (budget.iterations)
+    #[arg(long, value_name = "N")]
+    pub(crate) iterations: Option<u32>,
+    /// At most this long, such as 8h (budget.time)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+    /// At most so many dollars in the run (budget.cost_usd)
+    #[arg(long, value_name = "USD")]
+    pub(crate) cost_usd: Option<String>,
+    /// At most so many tokens in the run (budget.tokens)
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens: Option<u64>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Status {
+    /// The PRD; by default the one of the last run
+    pub(crate) plan: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show each setting and where it comes from
+    #[arg(long)]
+    pub(crate) settings: bool,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Log {
+    /// Only this item, with its outputs
+    pub(crate) item: Option<String>,
+    /// The run; by default the last one
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    /// Print one JSON record per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// Only this item; work that was kept aside is shown too
+    pub(crate) item: Option<String>,
+    /// Only how much changed
+    #[arg(long)]
+    pub(crate) stat: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Items {
+    /// The items
+    #[arg(required = true)]
+    pub(crate) items: Vec<String>,
+    /// The PRD; by default the one of the last run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Stop {
+    /// End the session under way too
+    #[arg(long)]
+    pub(crate) now: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Clean {
+    /// Also the prompts and outputs of finished runs
+    #[arg(long)]
+    pub(crate) logs: bool,
+    /// Also rejected and interrupted work
+    #[arg(long)]
+    pub(crate) rejected: bool,
+    /// Also everything of finished runs older than this, such as 30d
+    #[arg(long, value_name = "TIME")]
+    pub(crate) runs_older_than: Option<String>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Demo {
+    /// Keep the throw-away repository and say where it is
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Doctor {
+    /// The PRD; by default the one in ralph-loop/
+    pub(crate) plan: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}

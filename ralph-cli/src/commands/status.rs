@@ -1,0 +1,65 @@
+//! `ralph status`: where things stand.
+
+use std::path::Path;
+
+use ralph_core::ledger::{MarkdownPrd, holder};
+
+use crate::{
+    args,
+    error::CliError,
+    plan::Configured,
+    project::Project,
+    report::Overview,
+    runs,
+    settings::{self, Loaded},
+};
+
+pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliError> {
+    let project = Project::find(directory)?;
+    let loaded = settings::load(&project.settings(), &args.overrides.set)?;
+    if args.settings {
+        show_settings(&loaded, args.json)?;
+        return Ok(0);
+    }
+    let last = runs::find(&project.ledger, None)?;
+    let named = args.plan.clone().or_else(|| last.as_ref().map(|(_, info)| project.root.join(&info.plan)));
+    let prd = project.prd(named.as_deref())?;
+    let plan = Configured::new(MarkdownPrd::open(&prd), &loaded.settings.verify);
+    let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
+    let info = super::run::info(&project, &loaded.settings, &prd, &phase);
+    let run = runs::all(&project.ledger)?.into_iter().rfind(|(_, known)| known.plan == info.plan);
+    let live = holder(&project.ledger).map_err(|error| CliError::failed("the lock", &error))?;
+    let overview = match &run {
+        Some((run, info)) => {
+            let records = runs::records(&project.ledger, run)?;
+            let elsewhere = runs::accepted_elsewhere(&project.ledger, run)?;
+            Overview::new(info, Some(run.as_str()), &records, &phase, &elsewhere, live.as_ref())
+        }
+        None => Overview::new(&info, None, &[], &phase, &std::collections::BTreeSet::new(), live.as_ref()),
+    };
+    if args.json {
+        let json = serde_json::to_string_pretty(&overview);
+        println!("{}", json.map_err(|error| CliError::failed("the status", &error))?);
+    } else {
+        anstream::print!("{}", overview.render());
+    }
+    Ok(0)
+}
+
+fn show_settings(loaded: &Loaded, json: bool) -> Result<(), CliError> {
+    let rows = loaded.rows();
+    if json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(key, value)| serde_json::json!({"key": key, "value": value.text, "source": value.source}))
+            .collect();
+        let document = serde_json::json!({"schema_version": crate::report::SCHEMA_VERSION, "settings": rows});
+        let text = serde_json::to_string_pretty(&document);
+        println!("{}", text.map_err(|error| CliError::failed("the settings", &error))?);
+    } else {
+        for (key, value) in rows {
+            anstream::println!("{key:<28} {:<28} {}", value.text, value.source);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! What went wrong, and with which exit code the program says so.
+
+use std::{error::Error, fmt};
+
+use ralph_core::{StopReason, chain};
+
+/// An error for a person: what, where, what to do.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) code: u8,
+    message: String,
+}
+
+impl CliError {
+    /// Bad usage, settings or plan: nothing was changed.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { code: StopReason::PlanInvalid.exit_code(), message: message.into() }
+    }
+
+    /// Ralph or the machine is at fault.
+    pub(crate) fn fault(message: impl Into<String>) -> Self {
+        Self { code: StopReason::Fault.exit_code(), message: message.into() }
+    }
+
+    /// [`CliError::usage`] of an error with all its causes.
+    pub(crate) fn refused(error: &dyn Error) -> Self {
+        Self::usage(chain(error))
+    }
+
+    /// [`CliError::fault`] of an error with all its causes, while `what`.
+    pub(crate) fn failed(what: impl fmt::Display, error: &dyn Error) -> Self {
+        Self::fault(format!("{what}: {}", chain(error)))
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

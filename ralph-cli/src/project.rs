@@ -1,0 +1,121 @@
+//! Where the repository, its control folder and its plan are.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ralph_core::{Digest, ledger::Ledger};
+
+use crate::error::CliError;
+
+/// The name of the control folder at the repository's root.
+pub(crate) const LEDGER: &str = "ralph-loop";
+
+/// A repository with its control folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) ledger: Ledger,
+}
+
+impl Project {
+    /// The repository around `from`.
+    pub(crate) fn find(from: &Path) -> Result<Self, CliError> {
+        let from = fs::canonicalize(from).map_err(|error| CliError::usage(format!("{}: {error}", from.display())))?;
+        let root = from.ancestors().find(|folder| folder.join(".git").exists());
+        let Some(root) = root.map(Path::to_owned) else {
+            return Err(CliError::usage(format!(
+                "{} is in no git repository: go to one, or make one with `git init` and a first commit",
+                from.display()
+            )));
+        };
+        Ok(Self { ledger: Ledger::at(root.join(LEDGER)), root })
+    }
+
+    /// The settings file, whether it is there or not.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.ledger.settings()
+    }
+
+    /// The PRD that is meant: `given`, or the only one in the control folder.
+    pub(crate) fn prd(&self, given: Option<&Path>) -> Result<PathBuf, CliError> {
+        let path = match given {
+            Some(given) => given.to_owned(),
+            None => self.only_prd()?,
+        };
+        if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("md")) {
+            return Err(CliError::usage(format!("{}: a plan is a Markdown file (`.md`)", path.display())));
+        }
+        fs::canonicalize(&path).map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
+    }
+
+    fn only_prd(&self) -> Result<PathBuf, CliError> {
+        let mut found: Vec<PathBuf> = fs::read_dir(self.ledger.root())
+            .map(|entries| {
+                entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_prd(path)).collect()
+            })
+            .unwrap_or_default();
+        found.sort();
+        let root = self.ledger.root().display();
+        match found.as_slice() {
+            [] => Err(CliError::usage(format!("there is no PRD in {root}; `ralph init` writes a first one"))),
+            [only] => Ok(only.clone()),
+            several => {
+                let names: Vec<String> = several.iter().map(|path| self.relative(path)).collect();
+                Err(CliError::usage(format!("there are several PRDs; name one of {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// `path` as people of this project write it.
+    pub(crate) fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+
+    /// A name for folders of this repository outside of it: its own and a fingerprint of where it is.
+    pub(crate) fn slug(&self) -> String {
+        let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let digest = Digest::of(self.root.as_os_str().as_encoded_bytes());
+        format!("{}-{}", slug(&name), digest.short())
+    }
+}
+
+fn is_prd(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    name.starts_with("prd") && name.ends_with(".md") && path.is_file()
+}
+
+/// `text` as part of a branch's or folder's name: lower case, letters and digits, `-` between.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.to_lowercase().chars() {
+        if c.is_alphanumeric() || c == '_' {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "plan".to_owned() } else { slug.to_owned() }
+}
+
+/// The run's branch: the pattern of the settings with the plan's and phase's names.
+pub(crate) fn branch(pattern: &str, prd: &Path, phase: &str) -> String {
+    let stem = prd.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    pattern.replace("{plan}", &slug(&stem)).replace("{phase}", &slug(phase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(slug("My Plan (v2)!"), "my-plan-v2");
+        assert_eq!(slug("--upload-pack=x"), "upload-pack-x");
+        assert_eq!(slug("…"), "plan");
+        assert_eq!(branch("ralph/{plan}", Path::new("/x/PRD-P1.md"), "P1"), "ralph/prd-p1");
+        assert_eq!(branch("auto/{phase}", Path::new("/x/PRD-P1.md"), "P1"), "auto/p1");
+    }
+}

@@ -1,0 +1,94 @@
+//! A fact as a line for people.
+
+use ralph_core::{
+    ItemStatus, Stage,
+    machine::{End, Fact, Pick, Readiness, Refusal, VerifyOutcome},
+    printable,
+};
+
+/// The line for `fact`; `None` where nobody needs to read it.
+pub(crate) fn line(fact: &Fact) -> Option<String> {
+    let text = match fact {
+        Fact::Began { attempt } => {
+            let again = if attempt.charged > 1 { format!(", attempt {}", attempt.charged) } else { String::new() };
+            format!("▸ {}: {}{again}", attempt.id.item.item, attempt.spec.title)
+        }
+        Fact::Ended { end, usage, took_ms, .. } => {
+            let cost = usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+            let how = match end {
+                End::Finished => "finished".to_owned(),
+                End::Failed(why) => format!("failed: {why}"),
+                End::Limit(which) => format!("ended at a limit: {which}"),
+                End::Cancelled => "cancelled".to_owned(),
+                End::Interrupted => "was interrupted".to_owned(),
+                End::Unavailable { trouble, detail, wait_ms, .. } => {
+                    format!("agent not available ({trouble}: {detail}); waiting {}", seconds(*wait_ms))
+                }
+                End::NoAgent(why) => format!("no session: {why}"),
+            };
+            format!("  session {how} ({}{cost})", seconds(*took_ms))
+        }
+        Fact::Verified { stage, outcome, summary, took_ms, .. } => {
+            let (glyph, word) = match outcome {
+                VerifyOutcome::Pass => ("✓", ""),
+                VerifyOutcome::Fail => ("✗", ""),
+                VerifyOutcome::Broken => ("⚠", "broken: "),
+                VerifyOutcome::Unready => ("⚠", "not ready: "),
+            };
+            let place = match stage {
+                Stage::Base => "the base",
+                Stage::Workspace => "the workspace",
+                Stage::Candidate => "a clean checkout",
+                Stage::Gate => "the branch",
+                Stage::Setup => "set-up",
+            };
+            format!("  {glyph} {place}: {word}{summary} ({})", seconds(*took_ms))
+        }
+        Fact::Captured { revision: None, .. } => "  nothing was changed".to_owned(),
+        Fact::Captured { stat, findings, .. } if !findings.is_empty() => {
+            format!("  {} files changed; {} cannot be committed: {}", stat.files, findings.len(), findings[0])
+        }
+        Fact::Prepared { readiness: Readiness::Environment(why) | Readiness::StartUnusable(why), .. } => {
+            format!("  ⚠ {why}")
+        }
+        Fact::NotAccepted { why } => match why {
+            Refusal::ItemChanged => {
+                "  the item was edited meanwhile: its work is the start of the next attempt".to_owned()
+            }
+            Refusal::Overtaken(by) => format!("  somebody committed {} meanwhile", by.short()),
+            Refusal::Lost(found) => format!("  the branch is not where it was: {found}"),
+        },
+        Fact::Marked { iteration, refused } => {
+            let what = match iteration.to {
+                ItemStatus::Done => {
+                    let commit = iteration.revision.as_ref().map_or("", |revision| revision.short());
+                    format!("● {} done, {commit}", iteration.item.item)
+                }
+                ItemStatus::Decision => {
+                    let id = iteration.decision.as_ref().map_or("", |id| id.as_str());
+                    format!("? {} waits for you, {id}: {}", iteration.item.item, iteration.why)
+                }
+                ItemStatus::Blocked | ItemStatus::Open | ItemStatus::Unknown => {
+                    format!("! {} blocked: {}", iteration.item.item, iteration.why)
+                }
+            };
+            match refused {
+                Some(found) => format!("{what} (not marked: {found})"),
+                None => what,
+            }
+        }
+        Fact::Looked { pick: Pick::Invalid(why), .. } => format!("⚠ {why}"),
+        Fact::CancelAsked => "stopping".to_owned(),
+        Fact::Stopped { stop } => format!("■ {stop}"),
+        _ => return None,
+    };
+    Some(printable(&text))
+}
+
+fn seconds(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        10_000..120_000 => format!("{} s", ms / 1000),
+        _ => format!("{} min", ms / 60_000),
+    }
+}

@@ -1,0 +1,180 @@
+//! Where a run stands, what matters first: what needs a person, what was verified, what it cost.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use ralph_core::{
+    ItemRef, ItemStatus, Phase, Record, Spent, Stop, StopReason,
+    ledger::Holder,
+    machine::{Fact, Iteration, Machine},
+    printable,
+};
+use serde::Serialize;
+
+use super::{Glyph, SCHEMA_VERSION, attempts, count};
+use crate::runs::RunInfo;
+
+/// All that `status` shows, and the end of a run.
+#[derive(Debug, Serialize)]
+pub(crate) struct Overview {
+    schema_version: u32,
+    run: Option<String>,
+    plan: String,
+    branch: String,
+    /// Whoever is at work now.
+    live: Option<String>,
+    stop: Option<Stop>,
+    /// How often the run had to be taken up after being cut off would be of no use here; what it spent is.
+    spent: Spent,
+    items: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    item: String,
+    title: String,
+    status: ItemStatus,
+    attempts: Vec<Glyph>,
+    /// Whether its work was verified twice and is on the branch.
+    verified: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Iteration>,
+}
+
+impl Overview {
+    /// Of a run (by its records) on a phase as it is now. `before` are items that earlier runs verified.
+    pub(crate) fn new(
+        info: &RunInfo,
+        run: Option<&str>,
+        records: &[Record],
+        phase: &Phase,
+        before: &BTreeSet<ItemRef>,
+        live: Option<&Holder>,
+    ) -> Self {
+        let mut machine = Machine::new();
+        let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
+        for record in records {
+            // A journal that does not fold is told by whoever opens it for writing.
+            let _ = machine.apply(&record.fact);
+            if let Fact::Marked { iteration, .. } = &record.fact {
+                last.insert(iteration.item.clone(), iteration.clone());
+            }
+        }
+        let mut glyphs = attempts(records);
+        let items = phase
+            .items
+            .iter()
+            .map(|item| {
+                let name = phase.name(item);
+                Row {
+                    item: item.id.to_string(),
+                    title: item.title.clone(),
+                    status: item.status,
+                    attempts: glyphs.remove(&name).unwrap_or_default(),
+                    verified: machine.accepted().contains_key(&name) || before.contains(&name),
+                    last: last.remove(&name),
+                }
+            })
+            .collect();
+        Self {
+            schema_version: SCHEMA_VERSION,
+            run: run.map(str::to_owned),
+            plan: info.plan.clone(),
+            branch: info.branch.clone(),
+            live: live.map(ToString::to_string),
+            stop: machine.stopped().cloned(),
+            spent: machine.spent(),
+            items,
+        }
+    }
+
+    /// The page for people.
+    pub(crate) fn render(&self) -> String {
+        let mut page = String::new();
+        self.head(&mut page);
+        self.part(&mut page, "Needs you", |row| row.status == ItemStatus::Decision);
+        self.part(&mut page, "Blocked", |row| row.status == ItemStatus::Blocked);
+        self.part(&mut page, "Unknown marks", |row| row.status == ItemStatus::Unknown);
+        self.part(&mut page, "Verified twice, on the branch", |row| row.status == ItemStatus::Done && row.verified);
+        self.part(&mut page, "Ticked by hand, not verified", |row| row.status == ItemStatus::Done && !row.verified);
+        self.part(&mut page, "Open", |row| row.status == ItemStatus::Open);
+        self.cost(&mut page);
+        self.next(&mut page);
+        page
+    }
+
+    fn head(&self, page: &mut String) {
+        let state = match (&self.live, &self.stop, &self.run) {
+            (Some(holder), _, _) => format!("at work: {holder}"),
+            (None, Some(stop), _) => stop.to_string(),
+            (None, None, Some(_)) => "was cut off; `ralph run` takes it up".to_owned(),
+            (None, None, None) => "no run yet".to_owned(),
+        };
+        // Writing to a string cannot fail; so throughout.
+        let _ = writeln!(page, "{} on {} — {}", self.plan, self.branch, printable(&state));
+    }
+
+    fn part(&self, page: &mut String, title: &str, belongs: impl Fn(&Row) -> bool) {
+        let rows: Vec<&Row> = self.items.iter().filter(|row| belongs(row)).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let _ = writeln!(page, "\n{title} ({})", rows.len());
+        let most = 20;
+        for row in rows.iter().take(most) {
+            let glyphs: String = row.attempts.iter().map(ToString::to_string).collect();
+            let _ = write!(page, "  {:<8} {glyphs:<4} {}", row.item, printable(&row.title));
+            if let Some(last) = &row.last {
+                let cost = last.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+                let commit = last.revision.as_ref().map(|revision| format!(", {}", revision.short()));
+                let _ = write!(page, " ({}, {cost}{})", count(last.sessions, "session"), commit.unwrap_or_default());
+                for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
+                    if !detail.is_empty() {
+                        let _ = write!(page, "\n           {}", printable(detail));
+                    }
+                }
+                if let Some(kept) = &last.kept {
+                    let _ = write!(page, "\n           kept as {}", printable(kept));
+                }
+            }
+            page.push('\n');
+        }
+        if rows.len() > most {
+            let _ = writeln!(page, "  … and {} more", rows.len() - most);
+        }
+    }
+
+    fn cost(&self, page: &mut String) {
+        if self.run.is_none() {
+            return;
+        }
+        let unknown = match self.spent.unknown_cost {
+            0 => String::new(),
+            sessions => format!("; {} did not say what it cost", count(sessions, "session")),
+        };
+        let _ = writeln!(page, "\nCost {}, {} tokens{unknown}", self.spent.cost, self.spent.tokens);
+    }
+
+    fn next(&self, page: &mut String) {
+        let Some(stop) = &self.stop else { return };
+        let advice = match stop.reason {
+            StopReason::Success => "review it with `ralph diff`, then merge the branch",
+            StopReason::AwaitingDecisions => "look at ralph-loop/DECISIONS.md",
+            StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
+                "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"
+            }
+            StopReason::BudgetExhausted => {
+                "`ralph run` goes on with a new budget; raise one by a flag or in ralph.toml"
+            }
+            StopReason::VerifierBroken | StopReason::Environment => "put it right (`ralph doctor`), then `ralph run`",
+            StopReason::AgentUnavailable => "see that the agent works (`ralph doctor`), then `ralph run`",
+            StopReason::Cancelled => "`ralph run` goes on",
+            StopReason::BranchMoved => "look at the branch with `git log`, put it right or remove it, then `ralph run`",
+            StopReason::PlanInvalid | StopReason::NotApproved => "put the plan right (`ralph check`), then `ralph run`",
+            _ => return,
+        };
+        let _ = writeln!(page, "\nNext: {advice}.");
+    }
+}

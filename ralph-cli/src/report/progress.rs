@@ -1,0 +1,77 @@
+//! Progress on stderr: a moving line on a terminal, plain lines elsewhere.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use ralph_core::{Event, Observer, printable};
+
+use super::line;
+
+/// Shows what happens, as it happens.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// On a terminal: what is under way.
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Self { bar }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => {
+                let time = jiff::ZonedDateTime::now().strftime("%H:%M:%S").to_string();
+                // Nobody reads it any more: no reason to stop a run.
+                let _ = writeln!(std::io::stderr(), "{time} {text}");
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn on_event(&self, event: &Event) {
+        match event {
+            Event::Recorded { record, .. } => {
+                if let Some(text) = line(&record.fact) {
+                    self.say(&text);
+                }
+            }
+            Event::Told { text, .. } => text.lines().for_each(|line| self.say(&printable(line))),
+            Event::Began { step, .. } => {
+                if let Some(bar) = &self.bar {
+                    bar.reset_elapsed();
+                    bar.set_message(printable(step));
+                }
+            }
+            Event::Live { line, .. } => {
+                if let Some(bar) = &self.bar {
+                    let shown: String = line.chars().take(200).collect();
+                    bar.set_message(printable(&shown));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The runs of a project: which there are, which can go on, what they record.
+
+use std::{collections::BTreeSet, fs, time::SystemTime};
+
+use ralph_core::{
+    ItemRef, Record, RunId, StopReason,
+    ledger::{JsonlJournal, Ledger, accepted},
+    machine::Fact,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::error::CliError;
+
+/// What a run is about; written when it begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunInfo {
+    /// The PRD, relative to the repository's root where it is inside.
+    pub(crate) plan: String,
+    /// The branch.
+    pub(crate) branch: String,
+}
+
+const INFO: &str = "run.json";
+
+fn read_info(ledger: &Ledger, run: &RunId) -> Option<RunInfo> {
+    serde_json::from_slice(&fs::read(ledger.run(run).join(INFO)).ok()?).ok()
+}
+
+/// The journals of a project.
+pub(crate) fn journal(ledger: &Ledger) -> JsonlJournal {
+    JsonlJournal::new(ledger.runs_folder())
+}
+
+/// What is recorded of a run; nothing where it has not begun.
+pub(crate) fn records(ledger: &Ledger, run: &RunId) -> Result<Vec<Record>, CliError> {
+    let journal = journal(ledger);
+    if !journal.path(run).exists() {
+        return Ok(Vec::new());
+    }
+    journal.read(run).map_err(|error| CliError::failed(format!("the journal of run {run}"), &error))
+}
+
+/// The runs, the oldest first.
+pub(crate) fn all(ledger: &Ledger) -> Result<Vec<(RunId, RunInfo)>, CliError> {
+    let runs = ledger.runs().map_err(|error| CliError::failed("the runs cannot be listed", &error))?;
+    Ok(runs.into_iter().filter_map(|run| read_info(ledger, &run).map(|info| (run, info))).collect())
+}
+
+/// The last run, or the one with this id.
+pub(crate) fn find(ledger: &Ledger, id: Option<&str>) -> Result<Option<(RunId, RunInfo)>, CliError> {
+    let mut all = all(ledger)?;
+    let Some(id) = id else { return Ok(all.pop()) };
+    let found = all.into_iter().find(|(run, _)| run.as_str() == id);
+    found.map(Some).ok_or_else(|| CliError::usage(format!("there is no run `{id}`")))
+}
+
+/// The reason for which a run last stopped; `None` where it was cut off.
+pub(crate) fn last_stop(records: &[Record]) -> Option<StopReason> {
+    match &records.last()?.fact {
+        Fact::Stopped { stop } => Some(stop.reason),
+        _ => None,
+    }
+}
+
+/// The run of this plan and branch that can go on: the last one, unless it was a success.
+pub(crate) fn open(ledger: &Ledger, info: &RunInfo) -> Result<Option<RunId>, CliError> {
+    let last = all(ledger)?.into_iter().rfind(|(_, known)| known == info);
+    let Some((run, _)) = last else { return Ok(None) };
+    let success = last_stop(&records(ledger, &run)?) == Some(StopReason::Success);
+    Ok((!success).then_some(run))
+}
+
+/// Begins a run: its folder, and what it is about.
+pub(crate) fn begin(ledger: &Ledger, info: &RunInfo) -> Result<RunId, CliError> {
+    let fail = |error: std::io::Error| CliError::failed("the run's folder cannot be made", &error);
+    let run = ledger.new_run(SystemTime::now()).map_err(fail)?;
+    let json = serde_json::to_vec_pretty(info).map_err(|error| CliError::failed("the run's description", &error))?;
+    fs::write(ledger.run(&run).join(INFO), json).map_err(fail)?;
+    Ok(run)
+}
+
+/// The items that runs other than `but` brought to a branch.
+pub(crate) fn accepted_elsewhere(ledger: &Ledger, but: &RunId) -> Result<BTreeSet<ItemRef>, CliError> {
+    let mut items = BTreeSet::new();
+    for (run, _) in all(ledger)? {
+        if run != *but {
+            items.extend(accepted(&records(ledger, &run)?));
+        }
+    }
+    Ok(items)
+}

@@ -1,0 +1,259 @@
+//! Settings: what there is, and where each value comes from.
+//!
+//! `layers` puts them together: flags, then the environment, then the project's file, then the user's, then defaults.
+
+mod duration;
+mod layers;
+
+use std::time::Duration;
+
+use ralph_core::{Budget, Usd, machine::RetryFrom};
+use serde::{Deserialize, Deserializer};
+
+pub(crate) use duration::parse as parse_duration;
+pub(crate) use layers::{Loaded, Value, load};
+
+/// Every key with its default as people write it, for showing. A test compares it with the code.
+pub(super) const DEFAULTS: &[(&str, &str)] = &[
+    ("agent.backend", "(unset)"),
+    ("agent.command", "[]"),
+    ("agent.env", "[]"),
+    ("agent.idle_timeout", "\"20m\""),
+    ("agent.model", "(unset)"),
+    ("agent.permissions", "\"edits\""),
+    ("agent.require_signal", "false"),
+    ("agent.timeout", "\"45m\""),
+    ("agent.wait_at_most", "\"6h\""),
+    ("budget.blockers_per_phase", "3"),
+    ("budget.blockers_per_plan", "10"),
+    ("budget.cost_usd", "(unset)"),
+    ("budget.iterations", "30"),
+    ("budget.no_progress", "2"),
+    ("budget.sessions", "100"),
+    ("budget.time", "\"8h\""),
+    ("budget.tokens", "(unset)"),
+    ("run.attempts", "2"),
+    ("run.author", "(unset)"),
+    ("run.branch", "\"ralph/{plan}\""),
+    ("run.retry_from", "\"kept\""),
+    ("run.workspaces", "(unset)"),
+    ("verify.broken_exits", "[]"),
+    ("verify.command", "(unset)"),
+    ("verify.confirm", "1"),
+    ("verify.env", "[]"),
+    ("verify.env_check", "(unset)"),
+    ("verify.keep", "[\"default\"]"),
+    ("verify.setup", "(unset)"),
+    ("verify.timeout", "\"15m\""),
+];
+
+/// Everything that can be set. The names are those of `ralph.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) agent: Agent,
+    pub(crate) verify: Verify,
+    pub(crate) run: Run,
+    pub(crate) budget: Limits,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Agent {
+    pub(crate) backend: Option<Backend>,
+    pub(crate) command: Vec<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) permissions: Permissions,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) timeout: Duration,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) idle_timeout: Duration,
+    pub(crate) env: Vec<String>,
+    pub(crate) require_signal: bool,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) wait_at_most: Duration,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            backend: None,
+            command: Vec::new(),
+            model: None,
+            permissions: Permissions::Edits,
+            timeout: Duration::from_secs(45 * 60),
+            idle_timeout: Duration::from_secs(20 * 60),
+            env: Vec::new(),
+            require_signal: false,
+            wait_at_most: Duration::from_secs(6 * 3600),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Backend {
+    Claude,
+    Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Permissions {
+    Edits,
+    All,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Verify {
+    pub(crate) command: Option<String>,
+    pub(crate) setup: Option<String>,
+    pub(crate) env_check: Option<String>,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) timeout: Duration,
+    pub(crate) confirm: u32,
+    pub(crate) env: Vec<String>,
+    pub(crate) broken_exits: Vec<i32>,
+    pub(crate) keep: Vec<String>,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self {
+            command: None,
+            setup: None,
+            env_check: None,
+            timeout: Duration::from_secs(15 * 60),
+            confirm: 1,
+            env: Vec::new(),
+            broken_exits: Vec::new(),
+            keep: vec!["default".to_owned()],
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Run {
+    pub(crate) branch: String,
+    pub(crate) attempts: u32,
+    pub(crate) retry_from: RetryFrom,
+    pub(crate) workspaces: Option<std::path::PathBuf>,
+    pub(crate) author: Option<String>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            branch: "ralph/{plan}".to_owned(),
+            attempts: 2,
+            retry_from: RetryFrom::Kept,
+            workspaces: None,
+            author: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    iterations: u32,
+    #[serde(deserialize_with = "duration::deserialize")]
+    time: Duration,
+    sessions: u32,
+    #[serde(deserialize_with = "dollars")]
+    pub(crate) cost_usd: Option<Usd>,
+    pub(crate) tokens: Option<u64>,
+    blockers_per_phase: u32,
+    blockers_per_plan: u32,
+    no_progress: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let usual = Budget::default();
+        Self {
+            iterations: usual.iterations,
+            time: usual.time,
+            sessions: usual.sessions,
+            cost_usd: None,
+            tokens: None,
+            blockers_per_phase: usual.blockers_per_phase,
+            blockers_per_plan: usual.blockers_per_plan,
+            no_progress: usual.no_progress,
+        }
+    }
+}
+
+/// An amount, written as a number or in quotes.
+fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Amount {
+        Whole(u64),
+        Part(f64),
+        Text(String),
+    }
+    let amount = match Amount::deserialize(deserializer)? {
+        Amount::Whole(dollars) => dollars.to_string().parse::<Usd>(),
+        Amount::Part(dollars) => Usd::from_f64(dollars).ok_or_else(|| format!("{dollars} is not an amount of dollars")),
+        Amount::Text(text) => text.parse(),
+    };
+    amount.map(Some).map_err(serde::de::Error::custom)
+}
+
+impl Settings {
+    /// The limits, in the engine's words.
+    pub(crate) fn budget(&self) -> Budget {
+        let limits = &self.budget;
+        let mut budget = Budget::default();
+        budget.iterations = limits.iterations;
+        budget.time = limits.time;
+        budget.sessions = limits.sessions;
+        budget.cost = limits.cost_usd;
+        budget.tokens = limits.tokens;
+        budget.blockers_per_phase = limits.blockers_per_phase;
+        budget.blockers_per_plan = limits.blockers_per_plan;
+        budget.no_progress = limits.no_progress;
+        budget.wait_at_most = self.agent.wait_at_most;
+        budget
+    }
+
+    /// What only makes sense together.
+    fn check(&self) -> Result<(), String> {
+        let limits = &self.budget;
+        let counts = [
+            ("budget.iterations", limits.iterations),
+            ("budget.sessions", limits.sessions),
+            ("budget.blockers_per_phase", limits.blockers_per_phase),
+            ("budget.blockers_per_plan", limits.blockers_per_plan),
+            ("budget.no_progress", limits.no_progress),
+            ("run.attempts", self.run.attempts),
+            ("verify.confirm", self.verify.confirm),
+        ];
+        if let Some((name, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("`{name}` must be at least 1"));
+        }
+        if self.agent.backend == Some(Backend::Command) && self.agent.command.is_empty() {
+            return Err("`agent.backend = \"command\"` needs `agent.command = [\"program\", \"argument\"]`".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_that_are_shown_are_those_of_the_code() {
+        let text: String = DEFAULTS
+            .iter()
+            .filter(|(_, value)| *value != "(unset)")
+            .map(|(key, value)| format!("{key} = {value}\n"))
+            .collect();
+        let shown: Settings = toml::from_str(&text).unwrap();
+        assert_eq!(format!("{shown:?}"), format!("{:?}", Settings::default()));
+    }
+}

@@ -1,0 +1,112 @@
+//! Puts the parts together as the settings say.
+
+use std::{path::PathBuf, sync::Arc};
+
+use etcetera::BaseStrategy as _;
+use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions, claude::Permissions as ClaudePermissions};
+use ralph_core::AgentBackend;
+use ralph_vcs::{DEFAULT_KEEP, GitOptions};
+use ralph_verify::{CommandVerifier, EnvCheck, SetupVerifier, Shell};
+
+use crate::{
+    error::CliError,
+    project::Project,
+    settings::{Backend, Permissions, Settings},
+};
+
+/// The agent that the settings name.
+pub(crate) fn agent(settings: &Settings) -> Result<Arc<dyn AgentBackend>, CliError> {
+    let agent = &settings.agent;
+    let options =
+        ProcessOptions { env: agent.env.clone(), idle: Some(agent.idle_timeout), ..ProcessOptions::default() };
+    match agent.backend {
+        None => Err(CliError::usage(
+            "no agent is set: write `[agent]` with `backend = \"claude\"`, or `backend = \"command\"` and `command = […]`, \
+             into ralph-loop/ralph.toml (`ralph init` does it)",
+        )),
+        Some(Backend::Claude) => {
+            let mut claude = ClaudeCode::new().options(options).permissions(match agent.permissions {
+                Permissions::Edits => ClaudePermissions::Edits,
+                Permissions::All => ClaudePermissions::All,
+            });
+            if let Some((program, args)) = agent.command.split_first() {
+                claude = claude.program(program).args(args);
+            }
+            if let Some(model) = &agent.model {
+                claude = claude.model(model);
+            }
+            Ok(Arc::new(claude))
+        }
+        Some(Backend::Command) => {
+            let Some((program, args)) = agent.command.split_first() else {
+                return Err(CliError::usage("`agent.command` is empty"));
+            };
+            Ok(Arc::new(CommandAgent::new(program).args(args).options(options)))
+        }
+    }
+}
+
+/// What the agent does not report, and a budget needs.
+pub(crate) fn refuse_blind_budgets(settings: &Settings, agent: &dyn AgentBackend) -> Result<(), CliError> {
+    let (can, name) = (agent.capabilities(), agent.name());
+    let missing = [
+        (settings.budget.cost_usd.is_some() && !can.cost, "budget.cost_usd", "what it costs"),
+        (settings.budget.tokens.is_some() && !can.tokens, "budget.tokens", "its tokens"),
+    ];
+    match missing.into_iter().find(|(missing, _, _)| *missing) {
+        Some((_, key, what)) => Err(CliError::usage(format!(
+            "`{key}` is set, and the agent `{name}` does not report {what}: remove it, or use an agent that does"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn shell(settings: &Settings) -> Shell {
+    let verify = &settings.verify;
+    Shell::new()
+        .inherit(verify.env.iter().cloned())
+        .time_limit(verify.timeout)
+        .broken_exits(verify.broken_exits.iter().copied())
+}
+
+/// The verifier of the plan's commands.
+pub(crate) fn verifier(settings: &Settings) -> CommandVerifier {
+    CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm)
+}
+
+pub(crate) fn setup(settings: &Settings) -> SetupVerifier {
+    SetupVerifier::new(shell(settings))
+}
+
+pub(crate) fn env_check(settings: &Settings) -> EnvCheck {
+    EnvCheck::new(shell(settings))
+}
+
+/// The folder with this repository's workspaces.
+pub(crate) fn sites(settings: &Settings, project: &Project) -> Result<PathBuf, CliError> {
+    if let Some(folder) = &settings.run.workspaces {
+        return Ok(project.root.join(folder).join(project.slug()));
+    }
+    Ok(state_folder()?.join("workspaces").join(project.slug()))
+}
+
+/// The user's folder for what programs remember.
+fn state_folder() -> Result<PathBuf, CliError> {
+    let folders = etcetera::base_strategy::Xdg::new()
+        .map_err(|error| CliError::failed("the user's home folder is not known", &error))?;
+    Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join("ralph"))
+}
+
+/// How git is used for `branch`.
+pub(crate) fn git(settings: &Settings, project: &Project, branch: &str) -> Result<GitOptions, CliError> {
+    let mut options = GitOptions::new(&project.root, branch, sites(settings, project)?);
+    options.keep = Vec::new();
+    for entry in &settings.verify.keep {
+        match entry.as_str() {
+            "default" => options.keep.extend(DEFAULT_KEEP.iter().map(|&path| path.to_owned())),
+            path => options.keep.push(path.to_owned()),
+        }
+    }
+    options.author.clone_from(&settings.run.author);
+    Ok(options)
+}

@@ -1,0 +1,495 @@
+//! The effects: each is written once, on the seams, idempotent under its key. An effect never touches the journal.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use super::{artifacts::Artifacts, backoff::Backoff, setup::SetUps};
+use crate::{
+    agent::{AgentBackend, AgentError, Brief, SessionEnd},
+    budget::Usage,
+    clock::{Clock, millis},
+    cx::{Cancel, Cx},
+    decision::{Decision, DecisionSink, Question},
+    error::{BoxError, chain},
+    gate::{Boundary, Gate, ItemBoundary, Ruling},
+    id::{Revision, RunId},
+    machine::{Attempt, Counts, Effect, End, Fact, Failure, Iteration, Pick, Readiness, Refusal, Spec, VerifyOutcome},
+    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
+    prompt::{Prompt, PromptInput},
+    signal::Signal,
+    vcs::{Accepted, Caches, Placed, Seal, Site, Tip, Tree, Vcs, VcsError},
+    verify::{Stage, Target, Verdict, Verifier, VerifyError},
+};
+
+/// How much of a verifier's output goes into a fact, in bytes.
+const TAIL_MAX: usize = 4096;
+
+/// An effect could not be performed. The run is left open, and the step is asked again when it is taken up.
+#[derive(Debug, thiserror::Error)]
+#[error("{step} could not be done")]
+pub struct Fault {
+    /// The step's key.
+    pub step: String,
+    /// Why.
+    #[source]
+    pub source: BoxError,
+}
+
+/// Where earlier sessions' learnings come from.
+pub(super) type Learnings = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// Everything that effects are performed on.
+pub(super) struct Seams {
+    pub(super) plan: Arc<dyn PlanSource>,
+    pub(super) agent: Arc<dyn AgentBackend>,
+    pub(super) verifier: Arc<dyn Verifier>,
+    pub(super) vcs: Arc<dyn Vcs>,
+    pub(super) gates: Vec<Arc<dyn Gate>>,
+    pub(super) decisions: Arc<dyn DecisionSink>,
+    pub(super) setup: Option<Arc<dyn Verifier>>,
+    pub(super) env_check: Option<Arc<dyn Verifier>>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) prompt: Prompt,
+    pub(super) learnings: Learnings,
+    pub(super) artifacts: Artifacts,
+    pub(super) backoff: Backoff,
+    pub(super) session_limit: Duration,
+    pub(super) set_ups: SetUps,
+}
+
+/// What an effect is told besides itself.
+pub(super) struct Call<'a> {
+    pub(super) run: &'a RunId,
+    pub(super) key: &'a str,
+    /// When the attempt under way began: the date of its commit.
+    pub(super) began: SystemTime,
+    /// Ends waits, as the first request to stop does.
+    pub(super) stop: &'a Cancel,
+    pub(super) cx: Cx,
+}
+
+const WORK: Site = Site::Work { lane: 0 };
+const CLEAN: Site = Site::Clean { lane: 0 };
+
+type Done = Result<Fact, BoxError>;
+
+impl Seams {
+    pub(super) async fn perform(&self, effect: &Effect, call: &Call<'_>) -> Result<Fact, Fault> {
+        let done = match effect {
+            Effect::Look { expect, parked } => self.look(expect.as_ref(), parked, &call.cx).await,
+            Effect::Prepare { attempt, caches } => self.prepare(attempt, *caches, call).await,
+            Effect::Session { .. } if call.cx.redelivered() => Ok(ended(End::Interrupted, Usage::unknown(), None, 0)),
+            Effect::Session { attempt, failure, outages } => {
+                self.session(attempt, failure.as_ref(), *outages, call).await
+            }
+            Effect::Capture { attempt } => self.capture(attempt, call).await,
+            Effect::Verify { stage, attempt, phase, revision, caches } => {
+                let judged =
+                    Judged { stage: *stage, attempt: attempt.as_ref(), revision: revision.as_ref(), caches: *caches };
+                self.verify(&judged, phase.as_ref(), call).await
+            }
+            Effect::Judge { attempt, revision } => self.judge(attempt, revision, call).await,
+            Effect::Accept { attempt, revision } => self.accept(attempt, revision, &call.cx).await,
+            Effect::Keep { attempt, revision, kind } => {
+                let kept = self.vcs.keep(revision, *kind, call.run, &attempt.id, &call.cx).await;
+                kept.map(|name| Fact::Kept { kind: *kind, name }).map_err(Into::into)
+            }
+            Effect::Ask { item, question, revision } => self.ask(item, question, revision.as_ref(), call).await,
+            Effect::Mark { iteration, from } => self.mark(iteration, *from, &call.cx).await,
+            Effect::Wait { wait_ms, until } => Ok(self.wait(*wait_ms, *until, call).await),
+        };
+        done.map_err(|source| Fault { step: call.key.to_owned(), source })
+    }
+
+    async fn look(&self, expect: Option<&Revision>, parked: &[crate::ItemRef], cx: &Cx) -> Done {
+        let tip = self.vcs.tip(expect, cx).await?;
+        let (pick, counts) = match self.plan.load(cx).await {
+            Ok(plan) => pick(&plan, parked),
+            Err(error @ (PlanError::Invalid(_) | PlanError::Io { .. })) => {
+                (Pick::Invalid(chain(&error)), Counts::default())
+            }
+        };
+        Ok(Fact::Looked { tip, pick, counts })
+    }
+
+    async fn prepare(&self, attempt: &Attempt, caches: Caches, call: &Call<'_>) -> Done {
+        let from = self.clock.monotonic();
+        let on_base = attempt.start == attempt.base;
+        let readiness = match self.vcs.place(WORK, &attempt.start, caches, &call.cx).await {
+            Ok(placed) => self.make_ready(attempt, &placed, call).await?,
+            Err(VcsError::Unplaceable(why)) if !on_base => Readiness::StartUnusable(why),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Fact::Prepared { readiness, took_ms: self.since(from) })
+    }
+
+    async fn make_ready(&self, attempt: &Attempt, placed: &Placed, call: &Call<'_>) -> Result<Readiness, BoxError> {
+        let (phase, _) = self.item(attempt, &call.cx).await?;
+        if let Some(why) = self.set_up(WORK, placed, &phase, Some(attempt), call).await? {
+            return Ok(if attempt.start == attempt.base {
+                Readiness::Environment(why)
+            } else {
+                Readiness::StartUnusable(why)
+            });
+        }
+        if let Some(env_check) = &self.env_check {
+            let target = Target::new(&placed.folder, Stage::Setup, call.run.clone(), phase);
+            if let Some(why) = objection(env_check.verify(&target, &call.cx).await)? {
+                return Ok(Readiness::Environment(format!("the environment check says no: {why}")));
+            }
+        }
+        Ok(Readiness::Ready(placed.tree.clone()))
+    }
+
+    /// Runs `Setup:` where it is due; answers why it failed, if it did.
+    async fn set_up(
+        &self,
+        site: Site,
+        placed: &Placed,
+        phase: &Arc<Phase>,
+        attempt: Option<&Attempt>,
+        call: &Call<'_>,
+    ) -> Result<Option<String>, BoxError> {
+        let Some(setup) = &self.setup else { return Ok(None) };
+        let Some(stamp) = self.set_ups.due(site, placed, phase) else { return Ok(None) };
+        self.set_ups.forget(site);
+        let mut target = Target::new(&placed.folder, Stage::Setup, call.run.clone(), Arc::clone(phase));
+        target.log = match attempt {
+            Some(attempt) => self.artifacts.path(attempt, "setup", "log")?,
+            None => self.artifacts.loose("setup-base")?,
+        };
+        let why = objection(setup.verify(&target, &call.cx).await)?;
+        if why.is_none() {
+            self.set_ups.done(site, stamp);
+        }
+        Ok(why.map(|why| format!("set-up failed: {why}")))
+    }
+
+    async fn session(&self, attempt: &Attempt, failure: Option<&Failure>, outages: u32, call: &Call<'_>) -> Done {
+        let (phase, item) = self.item(attempt, &call.cx).await?;
+        let learnings = (self.learnings)();
+        let mut input = PromptInput::new(&phase, &item);
+        input.failure = failure;
+        input.learnings = &learnings;
+        let prompt = self.prompt.render(&input);
+        self.artifacts.write(attempt, "prompt", "md", &prompt)?;
+
+        let mut brief = Brief::new(self.vcs.folder(WORK), prompt, call.run.clone(), attempt.id.clone());
+        brief.log = self.artifacts.path(attempt, "session", "log")?;
+        brief.time_limit = Some(self.session_limit);
+        brief.cost_limit = attempt.cost_limit;
+        let from = self.clock.monotonic();
+        let cx = call.cx.clone().with_time_limit(self.session_limit, self.clock.now());
+        let report = match self.agent.run(&brief, &cx).await {
+            Ok(report) => report,
+            Err(error @ AgentError::Other(_)) => return Err(error.into()),
+            Err(error) => {
+                return Ok(ended(End::NoAgent(chain(&error)), Usage::unknown(), None, self.since(from)));
+            }
+        };
+        let signal = Signal::read(&report.said, report.structured.as_deref());
+        let end = self.end(report.end, outages);
+        let took_ms = self.since(from);
+        Ok(Fact::Ended {
+            end,
+            usage: report.usage,
+            signal,
+            session_id: report.session_id,
+            compactions: report.compactions,
+            took_ms,
+        })
+    }
+
+    fn end(&self, end: SessionEnd, outages: u32) -> End {
+        match end {
+            SessionEnd::Finished => End::Finished,
+            SessionEnd::Failed(why) => End::Failed(bounded(&why)),
+            SessionEnd::Limit(which) => End::Limit(bounded(&which)),
+            SessionEnd::Cancelled => End::Cancelled,
+            SessionEnd::Unavailable { trouble, detail, until } => {
+                let now = self.clock.now();
+                let wait = self.backoff.wait(outages, until, now);
+                let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                let until = millis(now).saturating_add(wait_ms);
+                End::Unavailable { trouble, detail: bounded(&detail), wait_ms, until }
+            }
+        }
+    }
+
+    async fn capture(&self, attempt: &Attempt, call: &Call<'_>) -> Done {
+        let from = self.clock.monotonic();
+        let seal = Seal {
+            run: call.run.clone(),
+            attempt: attempt.id.clone(),
+            message: message(attempt, call.run),
+            at: call.began,
+        };
+        let snapshot = self.vcs.snapshot(WORK, &attempt.base, &seal, &call.cx).await?;
+        let mut findings = snapshot.findings;
+        // A fact stays small; the first ones say enough.
+        findings.truncate(100);
+        Ok(Fact::Captured {
+            revision: snapshot.revision,
+            tree: snapshot.tree,
+            stat: snapshot.stat,
+            findings,
+            took_ms: self.since(from),
+        })
+    }
+
+    async fn verify(&self, judged: &Judged<'_>, phase: Option<&crate::PhaseId>, call: &Call<'_>) -> Done {
+        let from = self.clock.monotonic();
+        let plan = self.plan.load(&call.cx).await?;
+        let fact = |outcome, summary: String, evidence: Option<&crate::Evidence>, took_ms| Fact::Verified {
+            stage: judged.stage,
+            revision: judged.revision.cloned(),
+            outcome,
+            summary: bounded(&summary),
+            parts: evidence.map(|evidence| evidence.parts.clone()).unwrap_or_default(),
+            tail: match outcome {
+                VerifyOutcome::Pass => String::new(),
+                VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => {
+                    evidence.map(|evidence| end_of(&evidence.tail)).unwrap_or_default()
+                }
+            },
+            took_ms,
+        };
+        let found = match judged.attempt {
+            Some(attempt) => plan.find(&attempt.id.item).map(|(phase, item)| (phase, Some(item))),
+            None => plan
+                .phases
+                .iter()
+                .find(|candidate| phase.is_none_or(|phase| candidate.id == *phase))
+                .map(|phase| (phase, None)),
+        };
+        let Some((phase, item)) = found else {
+            let why = "the item is no longer in the plan".to_owned();
+            return Ok(fact(VerifyOutcome::Fail, why, None, self.since(from)));
+        };
+        let folder = match judged.revision {
+            None => self.vcs.folder(WORK),
+            Some(revision) => match self.vcs.place(CLEAN, revision, judged.caches, &call.cx).await {
+                Ok(placed) => {
+                    if let Some(why) = self.set_up(CLEAN, &placed, phase, judged.attempt, call).await? {
+                        return Ok(fact(VerifyOutcome::Unready, why, None, self.since(from)));
+                    }
+                    placed.folder
+                }
+                Err(VcsError::Unplaceable(why)) => {
+                    return Ok(fact(VerifyOutcome::Fail, why, None, self.since(from)));
+                }
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let mut target = Target::new(folder, judged.stage, call.run.clone(), Arc::clone(phase));
+        target.item = item.cloned();
+        target.attempt = judged.attempt.map(|attempt| attempt.id.clone());
+        target.revision = judged.revision.cloned();
+        target.log = match judged.attempt {
+            Some(attempt) => self.artifacts.path(attempt, &format!("verify-{}", judged.stage), "log")?,
+            None => self.artifacts.loose(&format!("verify-{}", judged.stage))?,
+        };
+        if target.item.is_none() && target.commands().is_empty() && judged.stage == Stage::Base {
+            // Every item brings its own verifier: there is nothing to be said about the base as such.
+            return Ok(fact(VerifyOutcome::Pass, "no common verifier".to_owned(), None, self.since(from)));
+        }
+        Ok(match self.verifier.verify(&target, &call.cx).await {
+            Ok(Verdict::Pass(evidence)) => {
+                fact(VerifyOutcome::Pass, evidence.summary.clone(), Some(&evidence), self.since(from))
+            }
+            Ok(Verdict::Fail(evidence)) => {
+                fact(VerifyOutcome::Fail, evidence.summary.clone(), Some(&evidence), self.since(from))
+            }
+            Err(VerifyError::Broken { why, evidence }) => {
+                fact(VerifyOutcome::Broken, why, Some(&evidence), self.since(from))
+            }
+            Err(error @ VerifyError::Cancelled) => return Err(error.into()),
+            Err(error @ VerifyError::Other(_)) => fact(VerifyOutcome::Broken, chain(&error), None, self.since(from)),
+        })
+    }
+
+    async fn judge(&self, attempt: &Attempt, revision: &Revision, call: &Call<'_>) -> Done {
+        let (phase, item) = self.item(attempt, &call.cx).await?;
+        let boundary = Boundary::Item(ItemBoundary {
+            run: call.run.clone(),
+            phase,
+            item,
+            revision: revision.clone(),
+            tree: self.tree(revision, &call.cx).await?,
+            base_tree: self.tree(&attempt.base, &call.cx).await?,
+        });
+        let mut ruling = Ruling::Open;
+        for gate in &self.gates {
+            match gate.judge(&boundary, &call.cx).await? {
+                Ruling::Open => {}
+                closed @ Ruling::Closed(_) => return Ok(Fact::Judged { ruling: closed }),
+                ask @ Ruling::Ask(_) if ruling == Ruling::Open => ruling = ask,
+                Ruling::Ask(_) => {}
+            }
+        }
+        Ok(Fact::Judged { ruling })
+    }
+
+    async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
+        self.vcs.tree(revision, cx).await
+    }
+
+    async fn accept(&self, attempt: &Attempt, revision: &Revision, cx: &Cx) -> Done {
+        let landed = || Fact::Accepted { revision: revision.clone() };
+        // A crash may have come between the move and its record: what has landed has landed, whatever the row says now.
+        if cx.redelivered() && self.vcs.tip(Some(&attempt.base), cx).await? == Tip::Ahead(revision.clone()) {
+            return Ok(landed());
+        }
+        let plan = self.plan.load(cx).await?;
+        let unchanged = plan
+            .find(&attempt.id.item)
+            .is_some_and(|(_, item)| item.status == ItemStatus::Open && item.digest == attempt.spec.digest);
+        if !unchanged {
+            return Ok(Fact::NotAccepted { why: Refusal::ItemChanged });
+        }
+        Ok(match self.vcs.accept(revision, &attempt.base, cx).await? {
+            Accepted::Landed => landed(),
+            Accepted::Overtaken(by) => Fact::NotAccepted { why: Refusal::Overtaken(by) },
+            Accepted::Lost(found) => Fact::NotAccepted { why: Refusal::Lost(found) },
+        })
+    }
+
+    async fn ask(
+        &self,
+        item: &crate::ItemRef,
+        question: &Question,
+        revision: Option<&Revision>,
+        call: &Call<'_>,
+    ) -> Done {
+        let decision = Decision {
+            key: format!("{}/{}", call.run, call.key),
+            run: call.run.clone(),
+            phase: item.phase.clone(),
+            item: Some(item.item.clone()),
+            question: question.clone(),
+            revision: revision.cloned(),
+            asked: self.clock.now(),
+        };
+        let id = self.decisions.submit(&decision, &call.cx).await?;
+        Ok(Fact::Asked { id, item: item.clone() })
+    }
+
+    async fn mark(&self, iteration: &Iteration, from: ItemStatus, cx: &Cx) -> Done {
+        let refused = match self.plan.mark(&iteration.item, from, iteration.to, cx).await? {
+            Marked::Written | Marked::AlreadySo => None,
+            Marked::Refused(Some(found)) => Some(format!("it is marked {found} by hand")),
+            Marked::Refused(None) => Some("it is no longer in the plan".to_owned()),
+        };
+        Ok(Fact::Marked { iteration: iteration.clone(), refused })
+    }
+
+    async fn wait(&self, wait_ms: u64, until: u64, call: &Call<'_>) -> Fact {
+        // After a restart only the rest is waited for; a clock that jumped back cannot make it longer.
+        let left = wait_ms.min(until.saturating_sub(millis(self.clock.now())));
+        let from = self.clock.monotonic();
+        tokio::select! {
+            biased;
+            () = call.stop.cancelled() => {}
+            () = call.cx.cancel().cancelled() => {}
+            () = self.clock.sleep(Duration::from_millis(left)) => {}
+        }
+        Fact::Waited { took_ms: self.since(from) }
+    }
+
+    /// The attempt's item as the plan has it now; as it was picked, where it is gone.
+    async fn item(&self, attempt: &Attempt, cx: &Cx) -> Result<(Arc<Phase>, Arc<Item>), BoxError> {
+        let plan = self.plan.load(cx).await?;
+        if let Some((phase, item)) = plan.find(&attempt.id.item) {
+            return Ok((Arc::clone(phase), Arc::clone(item)));
+        }
+        let item = Item::new(attempt.id.item.item.clone(), attempt.spec.title.clone());
+        let phase = Phase::new(attempt.id.item.phase.clone(), []);
+        Ok((Arc::new(phase), Arc::new(item)))
+    }
+
+    fn since(&self, from: Duration) -> u64 {
+        u64::try_from(self.clock.monotonic().saturating_sub(from).as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// What the verifiers are to judge.
+struct Judged<'a> {
+    stage: Stage,
+    attempt: Option<&'a Attempt>,
+    revision: Option<&'a Revision>,
+    caches: Caches,
+}
+
+/// The first open item of the first phase that is not finished, and how the items stand.
+fn pick(plan: &Plan, parked: &[crate::ItemRef]) -> (Pick, Counts) {
+    let mut counts = Counts::default();
+    for item in plan.phases.iter().flat_map(|phase| &phase.items) {
+        counts.add(item.status);
+    }
+    let spec = |phase: &Phase, item: &Item, last| Spec {
+        item: phase.name(item),
+        title: item.title.clone(),
+        digest: item.digest.clone(),
+        last,
+    };
+    for phase in &plan.phases {
+        let undecided =
+            phase.items.iter().find(|item| item.status == ItemStatus::Decision && !parked.contains(&phase.name(item)));
+        if let Some(item) = undecided {
+            return (Pick::Undecided(spec(phase, item, false)), counts);
+        }
+    }
+    let unfinished = plan.phases.iter().find(|phase| phase.items.iter().any(|item| item.status != ItemStatus::Done));
+    let Some(phase) = unfinished else { return (Pick::Nothing, counts) };
+    let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
+    match open.next() {
+        Some(item) => (Pick::Item(spec(phase, item, open.next().is_none())), counts),
+        None => (Pick::Nothing, counts),
+    }
+}
+
+/// The commit message of an attempt's candidate.
+fn message(attempt: &Attempt, run: &RunId) -> String {
+    let item = &attempt.id.item.item;
+    // A title is one line by construction; should it ever not be, the rest must not become a trailer.
+    let title = attempt.spec.title.lines().next().unwrap_or_default();
+    format!(
+        "{item}: {title}\n\nRalph-Item: {}\nRalph-Run: {run}\nRalph-Attempt: {}\n",
+        attempt.id.item, attempt.id.number
+    )
+}
+
+fn ended(end: End, usage: Usage, signal: Option<Signal>, took_ms: u64) -> Fact {
+    Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms }
+}
+
+/// Why a set-up or environment check does not pass, if so.
+fn objection(judged: Result<Verdict, VerifyError>) -> Result<Option<String>, BoxError> {
+    match judged {
+        Ok(Verdict::Pass(_)) => Ok(None),
+        Ok(Verdict::Fail(evidence)) => Ok(Some(bounded(&evidence.summary))),
+        Err(VerifyError::Broken { why, .. }) => Ok(Some(bounded(&why))),
+        Err(error @ VerifyError::Cancelled) => Err(error.into()),
+        Err(error @ VerifyError::Other(_)) => Ok(Some(chain(&error))),
+    }
+}
+
+/// A line for a fact: bounded.
+fn bounded(text: &str) -> String {
+    text.chars().take(1_000).collect()
+}
+
+/// The end of a text, bounded, from the start of a line where possible.
+fn end_of(text: &str) -> String {
+    let mut from = text.len().saturating_sub(TAIL_MAX);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let cut = &text[from..];
+    match cut.find('\n') {
+        Some(line) if from > 0 => cut[line + 1..].to_owned(),
+        _ => cut.to_owned(),
+    }
+}

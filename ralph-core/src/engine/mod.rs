@@ -1,0 +1,17 @@
+//! The loop on one machine: asks the machine, performs effects on the seams, records facts.
+//!
+//! Three parts: `builder` puts a run together, `effects` performs one effect and answers with one fact, `host` drives.
+//! What is decided is decided in [`machine`](crate::machine).
+
+mod artifacts;
+mod backoff;
+mod builder;
+mod effects;
+mod host;
+mod setup;
+
+pub use artifacts::Artifacts;
+pub use backoff::Backoff;
+pub use builder::{Ralph, Switches};
+pub use effects::Fault;
+pub use host::{Outcome, RunError};

@@ -1,0 +1,358 @@
+//! How facts change the state: the only mutation, live and in replay alike.
+
+use super::{
+    fact::{Attempt, Fact, Pick, Readiness, Spec, VerifyOutcome},
+    state::{Current, Ending, Failure, Fate, Lane, Machine, Round, Sitting, Work},
+};
+use crate::{
+    budget::Usd,
+    gate::Ruling,
+    id::Revision,
+    plan::ItemStatus,
+    stop::{Stop, StopReason},
+    vcs::Tip,
+    verify::Stage,
+};
+
+/// A fact that does not follow from the state that the machine is in. The machine is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the fact `{fact}` does not follow from the state `{state}`")]
+pub struct OutOfOrder {
+    /// Which fact.
+    pub fact: String,
+    /// In which state.
+    pub state: String,
+}
+
+impl Machine {
+    /// Takes in a fact.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] when the fact does not follow; nothing is changed then.
+    pub fn apply(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
+        match fact {
+            Fact::Opened { rules } => self.opened(rules),
+            Fact::CancelAsked => self.cancel = true,
+            Fact::Stopped { stop } if self.stopped.is_none() => self.stop(stop),
+            _ if self.stopped.is_some() => return Err(self.out_of_order(fact)),
+            _ => {
+                let lane = std::mem::take(&mut self.lane);
+                match self.reply(lane, fact) {
+                    Ok(lane) => self.lane = lane,
+                    Err(lane) => {
+                        self.lane = *lane;
+                        return Err(self.out_of_order(fact));
+                    }
+                }
+                self.redelivered = false;
+            }
+        }
+        self.facts += 1;
+        Ok(())
+    }
+
+    fn out_of_order(&self, fact: &Fact) -> OutOfOrder {
+        let name = |debug: String| {
+            let end = debug.find([' ', '(', '{']).unwrap_or(debug.len());
+            debug[..end].to_owned()
+        };
+        OutOfOrder { fact: name(format!("{fact:?}")), state: name(format!("{:?}", self.lane)) }
+    }
+
+    /// An invocation begins with a person's attention: what counts per invocation starts anew.
+    fn opened(&mut self, rules: &super::Rules) {
+        self.rules = rules.clone();
+        self.stopped = None;
+        self.cancel = false;
+        self.base_green = None;
+        self.sitting = Sitting::default();
+        if let Some(current) = &mut self.current {
+            current.counted = false;
+        }
+        if let Lane::Halt { then, .. } = &mut self.lane {
+            self.lane = std::mem::take(then);
+        }
+        self.redelivered = self.facts > 0;
+    }
+
+    fn stop(&mut self, stop: &Stop) {
+        self.stopped = Some(stop.clone());
+        self.lane = match std::mem::take(&mut self.lane) {
+            Lane::Halt { then, .. } => *then,
+            // The session was not begun: as if the attempt had not been.
+            Lane::Begun(attempt) | Lane::Ready(attempt, _) => {
+                self.release(&attempt);
+                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                Lane::Idle
+            }
+            Lane::Idle
+            | Lane::Baseline { .. }
+            | Lane::Undecided(_)
+            | Lane::Chosen(_)
+            | Lane::Resting { .. }
+            | Lane::Closing => Lane::Idle,
+            // Work under judgement goes on being judged when the run is opened again.
+            Lane::Blame(work, stage) => Lane::Trial(work, stage),
+            lane @ (Lane::Left(..)
+            | Lane::Trial(..)
+            | Lane::Doubt(_)
+            | Lane::Gated(..)
+            | Lane::Proven(..)
+            | Lane::Parting(..)
+            | Lane::Asking(..)
+            | Lane::Marking { .. }) => lane,
+        };
+    }
+
+    /// The lane after a reply; the same lane as an error where the fact is no reply to it.
+    fn reply(&mut self, lane: Lane, fact: &Fact) -> Result<Lane, Box<Lane>> {
+        Ok(match (lane, fact) {
+            (Lane::Idle, Fact::Looked { tip, pick, counts }) => self.looked(tip, pick, counts),
+            (
+                Lane::Baseline { spec, moved_to },
+                Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. },
+            ) => {
+                self.sitting.took_ms += took_ms;
+                self.baseline(spec, moved_to, *outcome, summary)
+            }
+            (Lane::Undecided(spec), Fact::Asked { id, .. }) => {
+                self.parked.insert(spec.item, id.clone());
+                Lane::Idle
+            }
+            (Lane::Chosen(_), Fact::Began { attempt }) => self.began(attempt),
+            (Lane::Begun(attempt), Fact::Prepared { readiness, took_ms }) => {
+                self.sitting.took_ms += took_ms;
+                self.prepared(attempt, readiness)
+            }
+            (Lane::Ready(attempt, tree), Fact::Ended { end, usage, signal, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                self.ended(attempt, tree, end, usage, signal.as_ref())
+            }
+            (Lane::Resting { .. }, Fact::Waited { took_ms }) => {
+                self.sitting.took_ms += took_ms;
+                Lane::Idle
+            }
+            (Lane::Left(attempt, start, ending), Fact::Captured { revision, tree, stat, findings, took_ms }) => {
+                self.sitting.took_ms += took_ms;
+                let (changed, signal) = (*tree != start, None);
+                let work =
+                    Work { attempt, revision: revision.clone(), tree: tree.clone(), changed, stat: *stat, signal };
+                match ending {
+                    Ending::Judge(signal) => self.captured(Work { signal, ..work }, findings),
+                    Ending::Keep(next) if work.changed => self.part(work, Fate::Interrupted(next)),
+                    Ending::Keep(next) => self.resume(&work.attempt, next),
+                }
+            }
+            (Lane::Trial(work, at), Fact::Verified { stage, outcome, summary, parts, tail, took_ms, .. })
+                if *stage == at.stage() =>
+            {
+                self.sitting.took_ms += took_ms;
+                let better = self.progress.observe(&work.attempt.id.item, at.stage(), parts);
+                self.note_progress(better);
+                self.tried(work, at, *outcome, summary, tail)
+            }
+            (Lane::Blame(work, at), Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                self.blamed(work, at, *outcome, summary)
+            }
+            (Lane::Doubt(work), Fact::Verified { stage: Stage::Candidate, outcome, summary, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                let why = match outcome {
+                    VerifyOutcome::Pass => format!(
+                        "flaky: the verifier passed in the workspace, failed on a clean checkout, then passed there ({summary})"
+                    ),
+                    VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => format!(
+                        "false completion: the verifier passed in the workspace and fails on a clean checkout of the commit ({summary})"
+                    ),
+                };
+                self.part(work, Fate::Rejected(why))
+            }
+            (Lane::Gated(work, revision), Fact::Judged { ruling }) => match ruling {
+                Ruling::Open => Lane::Trial(work, Round::Candidate),
+                Ruling::Closed(why) => {
+                    let failure = Failure { attempt: work.attempt.id.number, why: why.clone(), tail: String::new() };
+                    self.part(work, Fate::Failed(failure))
+                }
+                Ruling::Ask(question) => Lane::Parting(work, revision, Fate::Parked(question.clone())),
+            },
+            (Lane::Proven(work, proven), Fact::Accepted { revision }) if *revision == proven => {
+                self.landed(&work, revision)
+            }
+            (Lane::Proven(work, revision), Fact::NotAccepted { why }) => self.not_accepted(work, revision, why),
+            (Lane::Parting(work, _, fate), Fact::Kept { name, .. }) => {
+                if let Some(current) = &mut self.current {
+                    current.kept = Some(name.clone());
+                }
+                self.parted(work, fate)
+            }
+            (Lane::Asking(work, question), Fact::Asked { id, .. }) => {
+                self.parked.insert(work.attempt.id.item.clone(), id.clone());
+                let mut iteration = self.iteration(&work, ItemStatus::Decision, question.text);
+                iteration.decision = Some(id.clone());
+                Lane::Marking { iteration, from: ItemStatus::Open }
+            }
+            (Lane::Marking { iteration: asked, .. }, Fact::Marked { iteration, .. }) if *iteration == asked => {
+                self.marked(iteration)
+            }
+            (Lane::Closing, Fact::Verified { stage: Stage::Gate, outcome, summary, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                halt(match outcome {
+                    VerifyOutcome::Pass => Stop::new(StopReason::Success, "there was nothing to do"),
+                    VerifyOutcome::Fail => Stop::new(
+                        StopReason::AutoGateFailed,
+                        format!("every item is marked done, but the branch does not pass: {summary}"),
+                    ),
+                    VerifyOutcome::Broken => Stop::new(StopReason::VerifierBroken, summary.clone()),
+                    VerifyOutcome::Unready => Stop::new(StopReason::Environment, summary.clone()),
+                })
+            }
+            (lane, _) => return Err(Box::new(lane)),
+        })
+    }
+
+    fn looked(&mut self, tip: &Tip, pick: &Pick, counts: &super::Counts) -> Lane {
+        match tip {
+            Tip::At(revision) => {
+                if self.tip.as_ref() != Some(revision) {
+                    self.base_green = None;
+                }
+                self.tip = Some(revision.clone());
+            }
+            Tip::Ahead(revision) => {
+                let spec = match pick {
+                    Pick::Item(spec) | Pick::Undecided(spec) => Some(spec.clone()),
+                    Pick::Nothing | Pick::Invalid(_) => None,
+                };
+                return Lane::Baseline { spec, moved_to: Some(revision.clone()) };
+            }
+            Tip::Lost(found) => return halt(Stop::new(StopReason::BranchMoved, found.clone())),
+        }
+        match pick {
+            Pick::Invalid(why) => halt(Stop::new(StopReason::PlanInvalid, why.clone())),
+            Pick::Undecided(spec) => Lane::Undecided(spec.clone()),
+            Pick::Item(spec) if self.rules.baseline && self.base_green.is_none() => {
+                Lane::Baseline { spec: Some(spec.clone()), moved_to: None }
+            }
+            Pick::Item(spec) => self.chosen(spec.clone()),
+            Pick::Nothing => self.nothing_open(counts),
+        }
+    }
+
+    fn chosen(&mut self, spec: Spec) -> Lane {
+        // A person who marks an item open again has taken it out of the queue.
+        self.parked.remove(&spec.item);
+        if self.current.as_ref().is_some_and(|current| current.item != spec.item) {
+            self.current = None;
+        }
+        Lane::Chosen(spec)
+    }
+
+    fn nothing_open(&mut self, counts: &super::Counts) -> Lane {
+        if let Some(stop) = self.blocker_limit() {
+            return halt(stop);
+        }
+        if counts.decision > 0 {
+            let detail = format!("{} waiting for a decision", items(counts.decision));
+            return halt(Stop::new(StopReason::AwaitingDecisions, detail));
+        }
+        if counts.open > 0 || counts.blocked > 0 || counts.unknown > 0 {
+            let detail = format!("{} blocked, {} with an unknown mark", items(counts.blocked), counts.unknown);
+            return halt(Stop::new(StopReason::ItemsBlocked, detail));
+        }
+        if self.accepted.is_empty() {
+            return Lane::Closing;
+        }
+        halt(Stop::new(StopReason::Success, format!("{} done", items(counts.done))))
+    }
+
+    fn baseline(
+        &mut self,
+        spec: Option<Spec>,
+        moved_to: Option<Revision>,
+        outcome: VerifyOutcome,
+        summary: &str,
+    ) -> Lane {
+        let was_green = self.base_green;
+        match outcome {
+            VerifyOutcome::Broken => return halt(Stop::new(StopReason::VerifierBroken, summary)),
+            VerifyOutcome::Unready => return halt(Stop::new(StopReason::Environment, summary)),
+            VerifyOutcome::Pass => self.base_green = Some(true),
+            VerifyOutcome::Fail => self.base_green = Some(false),
+        }
+        self.tainted.clean = outcome != VerifyOutcome::Pass;
+        match (moved_to, spec) {
+            (Some(tip), _)
+                if outcome == VerifyOutcome::Fail && (was_green == Some(true) || !self.accepted.is_empty()) =>
+            {
+                // The good tip stays what the run stands on until a person has put this right.
+                self.base_green = was_green;
+                let detail = format!("{} was committed on top of the run and does not pass: {summary}", tip.short());
+                halt(Stop::new(StopReason::BranchMoved, detail))
+            }
+            (Some(tip), _) => {
+                self.tip = Some(tip);
+                Lane::Idle
+            }
+            (None, Some(spec)) => self.chosen(spec),
+            (None, None) => Lane::Idle,
+        }
+    }
+
+    fn began(&mut self, attempt: &Attempt) -> Lane {
+        let item = &attempt.id.item;
+        self.numbers.insert(item.clone(), attempt.id.number);
+        self.reserved.cost = self.reserved.cost + attempt.reserve.cost;
+        self.reserved.tokens = self.reserved.tokens.saturating_add(attempt.reserve.tokens);
+        self.sitting.sessions += 1;
+        let current = self.current.get_or_insert_with(|| Current {
+            item: item.clone(),
+            number: attempt.iteration,
+            counted: false,
+            failed: 0,
+            sessions: 0,
+            cost: Some(Usd::ZERO),
+            interrupted: 0,
+            stale: true,
+            failure: None,
+            start: None,
+            kept: None,
+        });
+        if !current.counted {
+            current.counted = true;
+            self.sitting.iterations += 1;
+        }
+        self.iterations = self.iterations.max(attempt.iteration);
+        Lane::Begun(attempt.clone())
+    }
+
+    pub(super) fn release(&mut self, attempt: &Attempt) {
+        self.reserved.cost = self.reserved.cost.saturating_sub(attempt.reserve.cost);
+        self.reserved.tokens = self.reserved.tokens.saturating_sub(attempt.reserve.tokens);
+    }
+
+    fn prepared(&mut self, attempt: Attempt, readiness: &Readiness) -> Lane {
+        self.tainted.work = false;
+        match readiness {
+            Readiness::Ready(tree) => Lane::Ready(attempt, tree.clone()),
+            Readiness::StartUnusable(_) if attempt.start != attempt.base => {
+                if let Some(current) = &mut self.current {
+                    current.start = None;
+                }
+                Lane::Begun(Attempt { start: attempt.base.clone(), ..attempt })
+            }
+            Readiness::Environment(why) | Readiness::StartUnusable(why) => {
+                self.release(&attempt);
+                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                halt(Stop::new(StopReason::Environment, why.clone()))
+            }
+        }
+    }
+}
+
+pub(super) fn halt(stop: Stop) -> Lane {
+    Lane::Halt { stop, then: Box::default() }
+}
+
+fn items(count: u64) -> String {
+    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
+}

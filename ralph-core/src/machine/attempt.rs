@@ -1,0 +1,316 @@
+//! What becomes of an attempt: from the end of its session to the item's mark.
+
+use super::{
+    apply::halt,
+    fact::{Attempt, End, Iteration, Refusal, RetryFrom, VerifyOutcome},
+    state::{Ending, Failure, Fate, Lane, Machine, Next, Round, Tainted, Work},
+};
+use crate::{
+    budget::{Spent, Usage},
+    decision::{DecisionKind, Question},
+    id::{Digest, Revision},
+    plan::ItemStatus,
+    signal::{Signal, SignalStatus},
+    stop::{Stop, StopReason},
+    vcs::Finding,
+};
+
+/// Interrupted sessions in a row after which an item is blocked.
+const INTERRUPTED_MAX: u32 = 3;
+
+impl Machine {
+    /// A session's bill: what it said, and where it did not say, what was set aside for it.
+    fn settle(&mut self, attempt: &Attempt, usage: &Usage) {
+        self.release(attempt);
+        let tokens = usage.tokens.map(|tokens| tokens.billed());
+        let bill = Spent {
+            cost: usage.cost.unwrap_or(attempt.reserve.cost),
+            tokens: tokens.unwrap_or(attempt.reserve.tokens),
+            unknown_cost: u32::from(usage.cost.is_none()),
+        };
+        self.spent.cost = self.spent.cost + bill.cost;
+        self.spent.tokens = self.spent.tokens.saturating_add(bill.tokens);
+        self.spent.unknown_cost += bill.unknown_cost;
+        self.dearest.cost = self.dearest.cost.max(bill.cost);
+        self.dearest.tokens = self.dearest.tokens.max(bill.tokens);
+        if let Some(current) = &mut self.current {
+            current.sessions += 1;
+            current.cost = current.cost.zip(usage.cost).map(|(sum, cost)| sum + cost);
+        }
+    }
+
+    pub(super) fn ended(
+        &mut self,
+        attempt: Attempt,
+        tree: Digest,
+        end: &End,
+        usage: &Usage,
+        signal: Option<&Signal>,
+    ) -> Lane {
+        if !matches!(end, End::NoAgent(_)) {
+            self.settle(&attempt, usage);
+        }
+        let ending = match end {
+            End::Finished | End::Failed(_) | End::Limit(_) => {
+                self.sitting.outages = 0;
+                self.sitting.waited_ms = 0;
+                if let Some(current) = &mut self.current {
+                    current.interrupted = 0;
+                }
+                Ending::Judge(signal.cloned())
+            }
+            End::Cancelled if self.cancel => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
+            // Cancelled, but not by the run: somebody ended the agent from outside.
+            End::Cancelled | End::Interrupted => {
+                if let Some(current) = &mut self.current {
+                    current.interrupted += 1;
+                }
+                Ending::Keep(Next::Again)
+            }
+            End::Unavailable { trouble, detail, wait_ms, until } => {
+                self.sitting.outages += 1;
+                self.sitting.waited_ms = self.sitting.waited_ms.saturating_add(*wait_ms);
+                let why = format!("{trouble}: {detail}");
+                Ending::Keep(match self.too_long(*wait_ms) {
+                    Some(limit) => Next::Halt(Stop::new(StopReason::AgentUnavailable, format!("{why} ({limit})"))),
+                    None => Next::Rest { wait_ms: *wait_ms, until: *until },
+                })
+            }
+            End::NoAgent(why) => {
+                self.release(&attempt);
+                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                return halt(Stop::new(StopReason::AgentUnavailable, why.clone()));
+            }
+        };
+        Lane::Left(attempt, tree, ending)
+    }
+
+    /// Why the run does not wait for the agent any longer, if so.
+    fn too_long(&self, wait_ms: u64) -> Option<String> {
+        let (budget, sitting) = (&self.rules.budget, &self.sitting);
+        if sitting.outages >= budget.outages {
+            return Some(format!("{} sessions in a row", sitting.outages));
+        }
+        if u128::from(sitting.waited_ms) > budget.wait_at_most.as_millis() {
+            return Some(format!("waiting {} s in all is more than the limit", sitting.waited_ms / 1000));
+        }
+        let left = budget.time.as_millis().saturating_sub(u128::from(sitting.took_ms));
+        (u128::from(wait_ms) > left).then(|| format!("a wait of {} s goes beyond the time budget", wait_ms / 1000))
+    }
+
+    pub(super) fn captured(&mut self, work: Work, findings: &[Finding]) -> Lane {
+        let new = work.changed && !self.rejected.contains(&work.tree);
+        self.note_progress(new);
+        match &work.signal {
+            Some(signal) if signal.status == SignalStatus::Blocked => {
+                let said = [signal.question.as_deref().unwrap_or_default(), &signal.summary];
+                let why = said.iter().find(|text| !text.is_empty()).unwrap_or(&"without a reason");
+                let why = format!("the agent is blocked: {why}");
+                return self.part(work, Fate::Rejected(why));
+            }
+            Some(signal) if signal.status == SignalStatus::Decision => {
+                let question = asked_by_agent(signal);
+                return self.part(work, Fate::Parked(question));
+            }
+            Some(_) | None => {}
+        }
+        let fail = |why: String| Fate::Failed(Failure { attempt: work.attempt.id.number, why, tail: String::new() });
+        if !findings.is_empty() {
+            let named: Vec<String> = findings.iter().take(20).map(ToString::to_string).collect();
+            let fate = fail(format!("the work cannot be committed: {}", named.join("; ")));
+            return self.part(work, fate);
+        }
+        if self.rules.require_signal && work.signal.is_none() {
+            let fate = fail("the session ended without the report that is required".to_owned());
+            return self.part(work, fate);
+        }
+        Lane::Trial(work, Round::Workspace)
+    }
+
+    pub(super) fn note_progress(&mut self, progress: bool) {
+        if let Some(current) = &mut self.current {
+            current.stale &= !progress;
+        }
+    }
+
+    pub(super) fn tried(&mut self, work: Work, at: Round, outcome: VerifyOutcome, summary: &str, tail: &str) -> Lane {
+        if outcome != VerifyOutcome::Pass {
+            self.tainted = Tainted { work: true, clean: true };
+        } else if at == Round::Candidate {
+            self.tainted.clean = false;
+        }
+        match (at, outcome) {
+            (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
+                None => {
+                    let text = format!(
+                        "The session changed nothing, and the verifier passes already ({summary}). Is {} done?",
+                        work.attempt.id.item.item
+                    );
+                    let question = Question::new(DecisionKind::AlreadyDone, text);
+                    self.part(work, Fate::Parked(question))
+                }
+                Some(revision) if self.rules.gates => Lane::Gated(work, revision),
+                Some(_) => Lane::Trial(work, Round::Candidate),
+            },
+            (Round::Workspace, VerifyOutcome::Fail) => {
+                let failure =
+                    Failure { attempt: work.attempt.id.number, why: summary.to_owned(), tail: tail.to_owned() };
+                self.part(work, Fate::Failed(failure))
+            }
+            (Round::Candidate, VerifyOutcome::Pass) => match work.revision.clone() {
+                Some(revision) => Lane::Proven(work, revision),
+                None => self.part(work, Fate::Rejected("there is no candidate".to_owned())),
+            },
+            (Round::Candidate, VerifyOutcome::Fail) => Lane::Doubt(work),
+            (Round::Workspace | Round::Candidate, VerifyOutcome::Broken | VerifyOutcome::Unready) => {
+                Lane::Blame(work, at)
+            }
+        }
+    }
+
+    /// The verifier broke on the work: the work's fault where it can judge the base.
+    pub(super) fn blamed(&mut self, work: Work, at: Round, outcome: VerifyOutcome, summary: &str) -> Lane {
+        self.tainted = Tainted { work: true, clean: true };
+        let nobodys = match outcome {
+            VerifyOutcome::Broken => Some(StopReason::VerifierBroken),
+            VerifyOutcome::Unready => Some(StopReason::Environment),
+            VerifyOutcome::Pass | VerifyOutcome::Fail => None,
+        };
+        if let Some(reason) = nobodys {
+            return Lane::Halt { stop: Stop::new(reason, summary), then: Box::new(Lane::Trial(work, at)) };
+        }
+        let why = "the verifier or its set-up breaks on this work, and not on the base".to_owned();
+        let fate = if at == Round::Candidate {
+            Fate::Rejected(why)
+        } else {
+            Fate::Failed(Failure { attempt: work.attempt.id.number, why, tail: String::new() })
+        };
+        self.part(work, fate)
+    }
+
+    pub(super) fn landed(&mut self, work: &Work, revision: &Revision) -> Lane {
+        let item = work.attempt.id.item.clone();
+        self.tip = Some(revision.clone());
+        self.base_green = Some(true);
+        self.accepted.insert(item, revision.clone());
+        let iteration = self.iteration(work, ItemStatus::Done, String::new());
+        Lane::Marking { iteration, from: ItemStatus::Open }
+    }
+
+    pub(super) fn not_accepted(&mut self, work: Work, revision: Revision, why: &Refusal) -> Lane {
+        match why {
+            Refusal::ItemChanged => {
+                if let Some(current) = &mut self.current {
+                    current.start = Some((revision.clone(), work.attempt.base.clone()));
+                    current.failed = 0;
+                    current.failure = None;
+                }
+                Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
+            }
+            Refusal::Overtaken(_) => Lane::Parting(work, revision, Fate::Interrupted(Next::Again)),
+            Refusal::Lost(found) => {
+                let stop = Stop::new(StopReason::BranchMoved, found.clone());
+                Lane::Parting(work, revision, Fate::Interrupted(Next::Halt(stop)))
+            }
+        }
+    }
+
+    /// Work that does not go to the branch: into safety first, where there is any.
+    pub(super) fn part(&mut self, work: Work, fate: Fate) -> Lane {
+        match work.revision.clone() {
+            Some(revision) => Lane::Parting(work, revision, fate),
+            None => self.parted(work, fate),
+        }
+    }
+
+    pub(super) fn parted(&mut self, work: Work, fate: Fate) -> Lane {
+        match fate {
+            Fate::Interrupted(next) => self.resume(&work.attempt, next),
+            Fate::Parked(question) => Lane::Asking(work, question),
+            Fate::Rejected(why) => {
+                self.rejected.insert(work.tree.clone());
+                let iteration = self.iteration(&work, ItemStatus::Blocked, why);
+                Lane::Marking { iteration, from: ItemStatus::Open }
+            }
+            Fate::Failed(failure) => {
+                self.rejected.insert(work.tree.clone());
+                let attempts = self.rules.attempts;
+                let retry_from = self.rules.retry_from;
+                let again = self.current.as_mut().is_some_and(|current| {
+                    current.failed += 1;
+                    current.start = match (retry_from, &work.revision) {
+                        (RetryFrom::Kept, Some(revision)) => Some((revision.clone(), work.attempt.base.clone())),
+                        (RetryFrom::Kept, None) | (RetryFrom::Base, _) => None,
+                    };
+                    current.failure = Some(failure.clone());
+                    current.failed < attempts
+                });
+                if again {
+                    return Lane::Chosen(work.attempt.spec);
+                }
+                let iteration = self.iteration(&work, ItemStatus::Blocked, failure.why);
+                Lane::Marking { iteration, from: ItemStatus::Open }
+            }
+        }
+    }
+
+    /// Goes on after an attempt that does not count.
+    pub(super) fn resume(&mut self, attempt: &Attempt, next: Next) -> Lane {
+        match next {
+            Next::Halt(stop) => halt(stop),
+            Next::Rest { wait_ms, until } => Lane::Resting { wait_ms, until },
+            Next::Again => {
+                let interrupted = self.current.as_ref().map_or(0, |current| current.interrupted);
+                if interrupted < INTERRUPTED_MAX {
+                    return Lane::Idle;
+                }
+                let why = format!("its session was interrupted {interrupted} times in a row");
+                let iteration = self.summary(attempt, None, ItemStatus::Blocked, why);
+                Lane::Marking { iteration, from: ItemStatus::Open }
+            }
+        }
+    }
+
+    pub(super) fn iteration(&self, work: &Work, to: ItemStatus, why: String) -> Iteration {
+        self.summary(&work.attempt, work.revision.clone(), to, why)
+    }
+
+    fn summary(&self, attempt: &Attempt, revision: Option<Revision>, to: ItemStatus, why: String) -> Iteration {
+        let current = self.current.as_ref();
+        Iteration {
+            number: attempt.iteration,
+            item: attempt.id.item.clone(),
+            title: attempt.spec.title.clone(),
+            to,
+            sessions: current.map_or(0, |current| current.sessions),
+            cost: current.and_then(|current| current.cost),
+            revision,
+            kept: current.and_then(|current| current.kept.clone()).filter(|_| to != ItemStatus::Done),
+            decision: None,
+            why,
+        }
+    }
+
+    pub(super) fn marked(&mut self, iteration: &Iteration) -> Lane {
+        let stale = self.current.take().is_some_and(|current| current.stale);
+        match iteration.to {
+            ItemStatus::Done => self.sitting.idle = 0,
+            ItemStatus::Blocked => {
+                *self.sitting.blocked.entry(iteration.item.phase.clone()).or_default() += 1;
+                self.sitting.idle = if stale { self.sitting.idle + 1 } else { 0 };
+            }
+            ItemStatus::Decision | ItemStatus::Open | ItemStatus::Unknown => {}
+        }
+        self.progress.forget(&iteration.item);
+        Lane::Idle
+    }
+}
+
+fn asked_by_agent(signal: &Signal) -> Question {
+    let text = signal.question.clone().filter(|text| !text.is_empty()).unwrap_or_else(|| signal.summary.clone());
+    let mut question = Question::new(signal.kind.unwrap_or(DecisionKind::Choice), text);
+    question.options.clone_from(&signal.options);
+    question.recommendation.clone_from(&signal.recommendation);
+    question.from_agent = true;
+    question
+}

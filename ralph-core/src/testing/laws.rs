@@ -1,0 +1,280 @@
+//! The laws, as a reader of facts.
+//!
+//! A [`LawBook`] is shown every record of a run, in order, and says which law a record breaks. It knows nothing of how
+//! the machine decides: it keeps its own, much simpler account.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    AttemptId, Digest, ItemRef, ItemStatus, Record, Revision, SignalStatus, Spent, Stage, StopReason, Tip, Usd,
+    machine::{Attempt, Counts, End, Fact, Machine, Pick, Readiness, Rules, VerifyOutcome},
+};
+
+/// A broken law.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which: `L1` to `L13`.
+    pub law: &'static str,
+    /// What was seen.
+    pub what: String,
+}
+
+/// How large a record may be, in bytes of JSON.
+const RECORD_MAX: usize = 64 * 1024;
+
+/// The account of a run, for its laws.
+#[derive(Debug, Default)]
+pub struct LawBook {
+    rules: Rules,
+    open: bool,
+    cancel_asked: bool,
+    tip: Option<Revision>,
+    /// What a person put on top of it.
+    by_hand: BTreeSet<Revision>,
+    attempt: Option<Attempt>,
+    seen: BTreeSet<AttemptId>,
+    /// What the session under way starts from.
+    start: Option<Digest>,
+    candidate: Option<Revision>,
+    passed: BTreeSet<Stage>,
+    parks: bool,
+    signalled: bool,
+    /// Captured work that is neither on the branch nor kept, with the attempt that left it.
+    loose: BTreeMap<Revision, AttemptId>,
+    accepted: BTreeMap<ItemRef, Revision>,
+    done: BTreeSet<ItemRef>,
+    asked: BTreeSet<ItemRef>,
+    known: Spent,
+    charged: Spent,
+    sessions: u32,
+    iterations: BTreeSet<u32>,
+    counts: Counts,
+    nothing_open: bool,
+    closing_passed: bool,
+    machine: Machine,
+    violations: Vec<Violation>,
+}
+
+impl LawBook {
+    /// Before the first record.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was broken so far.
+    pub fn violations(&self) -> &[Violation] {
+        &self.violations
+    }
+
+    fn broken(&mut self, law: &'static str, what: impl Into<String>) {
+        self.violations.push(Violation { law, what: what.into() });
+    }
+
+    fn hold(&mut self, law: &'static str, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            let what = what();
+            self.broken(law, what);
+        }
+    }
+
+    /// Takes in the next record.
+    pub fn read(&mut self, record: &Record) {
+        let size = serde_json::to_string(record).map_or(usize::MAX, |json| json.len());
+        self.hold("L11", size <= RECORD_MAX, || format!("record {} has {size} bytes", record.seq));
+        if let Err(error) = self.machine.apply(&record.fact) {
+            self.broken("L13", format!("record {} does not replay: {error}", record.seq));
+        }
+        let opens = matches!(record.fact, Fact::Opened { .. });
+        self.hold("L8", self.open || opens, || format!("record {} comes after the end", record.seq));
+        self.account(&record.fact);
+    }
+
+    fn account(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Opened { rules } => self.opened(rules),
+            Fact::CancelAsked => self.cancel_asked = true,
+            Fact::Began { attempt } => self.began(attempt),
+            Fact::Stopped { stop } => self.stopped(stop.reason),
+            Fact::Looked { tip, pick, counts } => {
+                match (tip, self.tip.clone()) {
+                    (Tip::At(found), Some(tip)) if !self.by_hand.contains(found) => {
+                        self.hold("L2", *found == tip, || format!("the branch is at {found}, accepted was {tip}"));
+                    }
+                    (Tip::At(found), _) => self.tip = Some(found.clone()),
+                    (Tip::Ahead(found), _) => {
+                        self.by_hand.insert(found.clone());
+                    }
+                    (Tip::Lost(_), _) => {}
+                }
+                self.counts = *counts;
+                self.nothing_open = *pick == Pick::Nothing;
+                self.closing_passed = false;
+                // Whoever marks an item open again gives it a new start.
+                if let Pick::Item(spec) = pick {
+                    self.done.remove(&spec.item);
+                    self.asked.remove(&spec.item);
+                }
+            }
+            Fact::Ended { end, usage, signal, .. } => {
+                let reserve = self.attempt.as_ref().map(|attempt| attempt.reserve).unwrap_or_default();
+                let cost = usage.cost.unwrap_or(Usd::ZERO);
+                let tokens = usage.tokens.map_or(0, |tokens| tokens.billed());
+                self.known.cost = self.known.cost + cost;
+                self.known.tokens += tokens;
+                if !matches!(end, End::NoAgent(_)) {
+                    self.charged.cost = self.charged.cost + usage.cost.unwrap_or(reserve.cost);
+                    self.charged.tokens += usage.tokens.map_or(reserve.tokens, |tokens| tokens.billed());
+                }
+                self.parks = signal.as_ref().is_some_and(|signal| signal.status != SignalStatus::Done);
+                self.signalled = signal.is_some();
+                let spent = self.machine.spent();
+                self.hold("L7", spent.cost == self.charged.cost && spent.tokens == self.charged.tokens, || {
+                    format!("the run says that it spent {spent:?}")
+                });
+                self.hold("L7", spent.cost >= self.known.cost && spent.tokens >= self.known.tokens, || {
+                    format!("cost was lost: {spent:?}")
+                });
+            }
+            Fact::Prepared { readiness, .. } => {
+                self.start = match readiness {
+                    Readiness::Ready(tree) => Some(tree.clone()),
+                    Readiness::Environment(_) | Readiness::StartUnusable(_) => None,
+                }
+            }
+            Fact::Captured { revision, tree, .. } => {
+                self.candidate.clone_from(revision);
+                self.passed.clear();
+                let changed = self.start.as_ref() != Some(tree);
+                if let (true, Some(revision), Some(attempt)) = (changed, revision, &self.attempt) {
+                    self.loose.insert(revision.clone(), attempt.id.clone());
+                }
+            }
+            Fact::Verified { stage, revision, outcome, .. } => self.verified(*stage, revision.as_ref(), *outcome),
+            Fact::Accepted { revision } => self.accepted(revision),
+            Fact::Kept { .. } => {
+                if let Some(candidate) = &self.candidate {
+                    self.loose.remove(candidate);
+                }
+            }
+            Fact::Asked { item, .. } => {
+                self.asked.insert(item.clone());
+            }
+            Fact::Marked { iteration, .. } => {
+                let item = &iteration.item;
+                match iteration.to {
+                    ItemStatus::Done => {
+                        let proven = self.accepted.contains_key(item);
+                        self.hold("L1", proven, || format!("{item} is marked done and was never accepted"));
+                        let first = self.done.insert(item.clone());
+                        self.hold("L6", first, || format!("{item} is done twice"));
+                    }
+                    ItemStatus::Decision => {
+                        let asked = self.asked.contains(item);
+                        self.hold("L12", asked, || format!("{item} waits for a decision that nobody was asked for"));
+                    }
+                    ItemStatus::Blocked => {}
+                    ItemStatus::Open | ItemStatus::Unknown => {
+                        self.broken("L12", format!("{item} was marked {}", iteration.to));
+                    }
+                }
+                let lost: Vec<String> = self
+                    .loose
+                    .iter()
+                    .filter(|(revision, by)| by.item == *item && Some(*revision) != self.tip.as_ref())
+                    .map(|(revision, _)| revision.to_string())
+                    .collect();
+                self.hold("L9", lost.is_empty(), || format!("work on {item} is lost: {lost:?}"));
+                self.attempt = None;
+            }
+            Fact::Judged { .. } | Fact::NotAccepted { .. } | Fact::Waited { .. } => {}
+        }
+    }
+
+    fn opened(&mut self, rules: &Rules) {
+        self.rules = rules.clone();
+        self.open = true;
+        self.cancel_asked = false;
+        self.sessions = 0;
+        self.iterations.clear();
+    }
+
+    fn began(&mut self, attempt: &Attempt) {
+        let budget = self.rules.budget.clone();
+        let fresh = self.seen.insert(attempt.id.clone());
+        self.hold("L6", fresh, || format!("attempt {} begins twice", attempt.id));
+        self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{} stands on an old tip", attempt.id));
+        self.sessions += 1;
+        self.iterations.insert(attempt.iteration);
+        let (sessions, iterations) = (self.sessions, self.iterations.len());
+        self.hold("L7", sessions <= budget.sessions, || format!("session {sessions} of {}", budget.sessions));
+        self.hold("L7", iterations <= budget.iterations as usize, || {
+            format!("iteration {iterations} of {}", budget.iterations)
+        });
+        if let Some(limit) = budget.cost {
+            let charged = self.charged.cost;
+            self.hold("L7", charged < limit, || format!("a session begins after {charged} of {limit}"));
+            self.hold("L7", attempt.reserve.cost > Usd::ZERO, || "nothing is set aside for a session".to_owned());
+        }
+        if let Some(limit) = budget.tokens {
+            let charged = self.charged.tokens;
+            self.hold("L7", charged < limit, || format!("a session begins after {charged} of {limit} tokens"));
+        }
+        // What an attempt goes on from is part of what it leaves.
+        self.loose.remove(&attempt.start);
+        self.attempt = Some(attempt.clone());
+        self.candidate = None;
+        self.passed.clear();
+        self.parks = false;
+        self.signalled = false;
+    }
+
+    fn verified(&mut self, stage: Stage, revision: Option<&Revision>, outcome: VerifyOutcome) {
+        match (stage, outcome) {
+            (Stage::Workspace, VerifyOutcome::Pass) => {
+                self.passed.insert(stage);
+            }
+            (Stage::Candidate, VerifyOutcome::Pass) if revision == self.candidate.as_ref() => {
+                self.passed.insert(stage);
+            }
+            // A verdict against a stage takes its pass back: runs can only lower a verdict.
+            (Stage::Workspace | Stage::Candidate, _) => {
+                self.passed.remove(&stage);
+            }
+            (Stage::Gate, outcome) => self.closing_passed = outcome == VerifyOutcome::Pass,
+            (Stage::Setup | Stage::Base, _) => {}
+        }
+    }
+
+    fn accepted(&mut self, revision: &Revision) {
+        let Some(attempt) = self.attempt.clone() else {
+            return self.broken("L1", format!("{revision} was accepted without an attempt"));
+        };
+        let twice = self.passed.contains(&Stage::Workspace) && self.passed.contains(&Stage::Candidate);
+        let same = self.candidate.as_ref() == Some(revision);
+        self.hold("L1", twice && same, || format!("{revision} was accepted without two passes"));
+        self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{revision} does not stand on the tip"));
+        let parks = self.parks;
+        self.hold("L3", !parks, || format!("{revision} was accepted although its session asked for a person"));
+        let silent = self.rules.require_signal && !self.signalled;
+        self.hold("L12", !silent, || format!("{revision} was accepted without the signal that is required"));
+        self.tip = Some(revision.clone());
+        self.loose.remove(revision);
+        self.accepted.insert(attempt.id.item, revision.clone());
+        // One attempt, one commit.
+        self.passed.clear();
+    }
+
+    fn stopped(&mut self, reason: StopReason) {
+        self.open = false;
+        let asked = self.cancel_asked;
+        self.hold("L8", asked || reason != StopReason::Cancelled, || "cancelled, and nobody asked for it".to_owned());
+        if reason == StopReason::Success {
+            let counts = self.counts;
+            let finished = self.nothing_open && counts.open + counts.decision + counts.blocked + counts.unknown == 0;
+            self.hold("L8", finished, || format!("success with {counts:?}"));
+            self.hold("L12", counts.done > 0, || "success without a single item".to_owned());
+            let verified = !self.accepted.is_empty() || self.closing_passed;
+            self.hold("L8", verified, || "success of a run in which nothing was verified".to_owned());
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Version control in memory, stricter than git.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+
+use crate::{
+    Accepted, AttemptId, Caches, Cx, DiffStat, Digest, Finding, FindingKind, KeepKind, Placed, Revision, RunId, Seal,
+    Site, Snapshot, Tip, Tree, Vcs, VcsError,
+};
+
+/// Paths with their content.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// Version control whose revisions are in memory and whose sites are real folders, gone when the last clone is dropped.
+///
+/// Files and folders whose name begins with `ignored` are ignored, those that begin with `cache` are build caches, and
+/// `ralph-loop` is the ledger. Stricter than git: it refuses what the engine should never ask for.
+#[derive(Clone, Debug)]
+pub struct MemoryVcs(Arc<Store>);
+
+#[derive(Debug)]
+struct Store {
+    root: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    commits: BTreeMap<Revision, Commit>,
+    /// Every revision that the branch has been at, oldest first.
+    branch: Vec<Revision>,
+    kept: BTreeMap<String, Revision>,
+    placed: BTreeMap<Site, Revision>,
+}
+
+#[derive(Clone, Debug)]
+struct Commit {
+    files: Files,
+    parent: Option<Revision>,
+    message: String,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Nothing depends on the folder any more; what cannot be removed is the temporary folder's business.
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+impl Default for MemoryVcs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryVcs {
+    /// With a branch that holds nothing.
+    pub fn new() -> Self {
+        Self::with(Files::new())
+    }
+
+    /// With a branch that holds `files`.
+    pub fn with(files: Files) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("ralph-memory-vcs-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::SeqCst));
+        let commit = Commit { files, parent: None, message: "start".to_owned() };
+        let start = id(&commit);
+        let inner = Inner {
+            commits: BTreeMap::from([(start.clone(), commit)]),
+            branch: vec![start],
+            kept: BTreeMap::new(),
+            placed: BTreeMap::new(),
+        };
+        Self(Arc::new(Store { root: std::env::temp_dir().join(name), inner: Mutex::new(inner) }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every revision that the branch has been at, oldest first.
+    pub fn branch(&self) -> Vec<Revision> {
+        self.lock().branch.clone()
+    }
+
+    /// The files at the tip.
+    pub fn files(&self) -> Files {
+        let inner = self.lock();
+        inner
+            .branch
+            .last()
+            .and_then(|tip| inner.commits.get(tip))
+            .map(|commit| commit.files.clone())
+            .unwrap_or_default()
+    }
+
+    /// The files of a revision.
+    pub fn files_of(&self, revision: &Revision) -> Option<Files> {
+        self.lock().commits.get(revision).map(|commit| commit.files.clone())
+    }
+
+    /// The message of a revision.
+    pub fn message(&self, revision: &Revision) -> Option<String> {
+        self.lock().commits.get(revision).map(|commit| commit.message.clone())
+    }
+
+    /// What is kept aside, by name.
+    pub fn kept(&self) -> BTreeMap<String, Revision> {
+        self.lock().kept.clone()
+    }
+
+    /// Commits `files` on top of the branch, as a person would.
+    pub fn commit_by_hand(&self, files: Files) -> Revision {
+        let mut inner = self.lock();
+        let commit = Commit { files, parent: inner.branch.last().cloned(), message: "by hand".to_owned() };
+        let revision = id(&commit);
+        inner.commits.insert(revision.clone(), commit);
+        inner.branch.push(revision.clone());
+        revision
+    }
+
+    /// For saboteurs: the branch holds `files` for a moment.
+    pub(super) fn hold_for_a_moment(&self, files: Files) {
+        let mut inner = self.lock();
+        let commit = Commit { files, parent: inner.branch.last().cloned(), message: "sneaked in".to_owned() };
+        let revision = id(&commit);
+        inner.commits.insert(revision.clone(), commit);
+        let at = inner.branch.len() - 1;
+        inner.branch.insert(at.max(1), revision);
+    }
+
+    /// Moves the branch to somewhere else, as a person should not.
+    pub fn rewrite_by_hand(&self, files: Files) {
+        let mut inner = self.lock();
+        let commit = Commit { files, parent: None, message: "rewritten".to_owned() };
+        let revision = id(&commit);
+        inner.commits.insert(revision.clone(), commit);
+        inner.branch = vec![revision];
+    }
+
+    fn seal(&self, base_files: &Files, files: Files, findings: Vec<Finding>, base: &Revision, seal: &Seal) -> Snapshot {
+        let tree = tree_digest(&files);
+        let changed = |path: &String| files.get(path) != base_files.get(path);
+        let paths: std::collections::BTreeSet<&String> = files.keys().chain(base_files.keys()).collect();
+        let stat =
+            DiffStat { files: paths.into_iter().filter(|path| changed(path)).count() as u64, ..DiffStat::default() };
+        let revision = (files != *base_files).then(|| {
+            let commit = Commit { files, parent: Some(base.clone()), message: seal.message.clone() };
+            let revision = id(&commit);
+            self.lock().commits.insert(revision.clone(), commit);
+            revision
+        });
+        Snapshot { revision, tree, stat, findings }
+    }
+
+    /// For saboteurs: a snapshot with the agent's copy of the ledger.
+    pub(super) async fn snapshot_with_ledger(
+        &self,
+        site: Site,
+        base: &Revision,
+        seal: &Seal,
+        copy: Vec<u8>,
+        cx: &Cx,
+    ) -> Result<Snapshot, VcsError> {
+        let honest = self.snapshot(site, base, seal, cx).await?;
+        let (Some(mut files), Some(base_files)) =
+            (honest.revision.as_ref().and_then(|revision| self.files_of(revision)), self.files_of(base))
+        else {
+            return Ok(honest);
+        };
+        files.insert("ralph-loop/PRD.md".to_owned(), copy);
+        Ok(self.seal(&base_files, files, honest.findings, base, seal))
+    }
+}
+
+fn id(commit: &Commit) -> Revision {
+    let mut bytes = tree_digest(&commit.files).as_str().as_bytes().to_vec();
+    bytes.extend(commit.parent.iter().flat_map(|parent| parent.as_str().bytes()));
+    bytes.extend(commit.message.bytes());
+    Revision::new(Digest::of(&bytes).short())
+}
+
+fn tree_digest(files: &Files) -> Digest {
+    let mut bytes = Vec::new();
+    for (path, content) in files {
+        bytes.extend(path.as_bytes());
+        bytes.push(0);
+        bytes.extend(Digest::of(content).as_str().as_bytes());
+    }
+    Digest::of(&bytes)
+}
+
+fn failed(operation: &str, source: io::Error) -> VcsError {
+    VcsError::Other { operation: operation.to_owned(), source: source.into() }
+}
+
+/// Reads a folder: its files, and what cannot be one.
+fn read_folder(root: &Path, at: &Path, files: &mut Files, findings: &mut Vec<Finding>) -> io::Result<()> {
+    for entry in fs::read_dir(at)? {
+        let entry = entry?;
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        if name.starts_with("ignored") || name.starts_with("cache") || name == ".git" || relative == "ralph-loop" {
+            continue;
+        }
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            read_folder(root, &path, files, findings)?;
+        } else if kind.is_file() {
+            files.insert(relative, fs::read(&path)?);
+        } else {
+            let kind = if kind.is_symlink() { FindingKind::LinkLeavesTree } else { FindingKind::SpecialFile };
+            findings.push(Finding { kind, path: relative });
+        }
+    }
+    Ok(())
+}
+
+/// Empties a folder but for build caches, where they may stay; whether there are none left.
+fn empty(folder: &Path, caches: Caches) -> io::Result<bool> {
+    fs::create_dir_all(folder)?;
+    let mut fresh = true;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if caches == Caches::Keep && entry.file_name().to_string_lossy().starts_with("cache") {
+            fresh = false;
+        } else if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(fresh)
+}
+
+#[async_trait]
+impl Vcs for MemoryVcs {
+    fn name(&self) -> &str {
+        "memory"
+    }
+
+    fn folder(&self, site: Site) -> PathBuf {
+        let (kind, lane) = match site {
+            Site::Work { lane } => ("work", lane),
+            Site::Clean { lane } => ("clean", lane),
+        };
+        self.0.root.join(format!("{kind}-{lane}"))
+    }
+
+    async fn tip(&self, since: Option<&Revision>, _cx: &Cx) -> Result<Tip, VcsError> {
+        let inner = self.lock();
+        let Some(tip) = inner.branch.last().cloned() else { return Ok(Tip::Lost("the branch is gone".to_owned())) };
+        Ok(match since {
+            None => Tip::At(tip),
+            Some(since) if *since == tip => Tip::At(tip),
+            Some(since) if inner.branch.contains(since) => Tip::Ahead(tip),
+            Some(since) => Tip::Lost(format!("the branch no longer holds {since}")),
+        })
+    }
+
+    async fn place(&self, site: Site, revision: &Revision, caches: Caches, _cx: &Cx) -> Result<Placed, VcsError> {
+        let files = self.files_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
+        let folder = self.folder(site);
+        let fresh = empty(&folder, caches).map_err(|error| failed("emptying the site", error))?;
+        for (path, content) in &files {
+            let path = folder.join(path);
+            let parent = path.parent().unwrap_or(&folder);
+            fs::create_dir_all(parent)
+                .and_then(|()| fs::write(&path, content))
+                .map_err(|error| failed("filling the site", error))?;
+        }
+        self.lock().placed.insert(site, revision.clone());
+        Ok(Placed { folder, tree: tree_digest(&files), fresh })
+    }
+
+    async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, _cx: &Cx) -> Result<Snapshot, VcsError> {
+        let base_files = self.files_of(base).ok_or_else(|| VcsError::NoRevision(base.clone()))?;
+        if !self.lock().placed.contains_key(&site) {
+            return Err(VcsError::Refused("a snapshot of a site in which nothing was placed".to_owned()));
+        }
+        let (folder, mut files, mut findings) = (self.folder(site), Files::new(), Vec::new());
+        read_folder(&folder, &folder, &mut files, &mut findings).map_err(|error| failed("reading the site", error))?;
+        // The ledger is the operator's: a candidate has the base's.
+        files.extend(
+            base_files
+                .iter()
+                .filter(|(path, _)| path.starts_with("ralph-loop/"))
+                .map(|(path, content)| (path.clone(), content.clone())),
+        );
+        Ok(self.seal(&base_files, files, findings, base, seal))
+    }
+
+    async fn tree(&self, revision: &Revision, _cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
+        let files = self.files_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
+        Ok(Arc::new(MemoryTree(files)))
+    }
+
+    async fn accept(&self, revision: &Revision, expected: &Revision, _cx: &Cx) -> Result<Accepted, VcsError> {
+        let mut inner = self.lock();
+        let Some(tip) = inner.branch.last().cloned() else {
+            return Ok(Accepted::Lost("the branch is gone".to_owned()));
+        };
+        if tip == *revision {
+            return Ok(Accepted::Landed);
+        }
+        if tip != *expected {
+            let ahead = inner.branch.contains(expected);
+            return Ok(if ahead { Accepted::Overtaken(tip) } else { Accepted::Lost(format!("found {tip}")) });
+        }
+        let parent = inner.commits.get(revision).and_then(|commit| commit.parent.clone());
+        if parent.as_ref() != Some(expected) {
+            return Err(VcsError::Refused(format!("{revision} does not stand on {expected}")));
+        }
+        inner.branch.push(revision.clone());
+        Ok(Accepted::Landed)
+    }
+
+    async fn keep(
+        &self,
+        revision: &Revision,
+        kind: KeepKind,
+        run: &RunId,
+        attempt: &AttemptId,
+        _cx: &Cx,
+    ) -> Result<String, VcsError> {
+        let mut inner = self.lock();
+        if !inner.commits.contains_key(revision) {
+            return Err(VcsError::NoRevision(revision.clone()));
+        }
+        let name = format!("{kind}/{run}/{}/{}", attempt.item, attempt.number);
+        match inner.kept.get(&name) {
+            Some(known) if known != revision => {
+                Err(VcsError::Refused(format!("{name} is taken by {known}, and {revision} would replace it")))
+            }
+            _ => {
+                inner.kept.insert(name.clone(), revision.clone());
+                Ok(name)
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct MemoryTree(Files);
+
+#[async_trait]
+impl Tree for MemoryTree {
+    async fn read(&self, path: &[u8], max: usize) -> Result<Option<Vec<u8>>, VcsError> {
+        let content = self.0.get(String::from_utf8_lossy(path).as_ref());
+        Ok(content.map(|content| content[..content.len().min(max)].to_vec()))
+    }
+
+    async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
+        let under = String::from_utf8_lossy(under);
+        let below = |path: &&String| under.is_empty() || path.starts_with(&format!("{under}/"));
+        Ok(self.0.keys().filter(below).map(|path| path.clone().into_bytes()).collect())
+    }
+}

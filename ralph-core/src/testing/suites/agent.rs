@@ -1,0 +1,492 @@
+//! The laws of [`AgentBackend`].
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use ralph_core::{AgentBackend, testing::suites::agent::{AgentFixture, Behaviour}};
+//! # fn my_agent(_: Behaviour) -> Arc<dyn AgentBackend> { unimplemented!() }
+//! ralph_core::agent_conformance!(async || {
+//!     let folder = std::env::temp_dir().join("a-new-folder-for-each-call");
+//!     AgentFixture::new(folder, |behaviour| Some(my_agent(behaviour)))
+//! });
+//! ```
+
+use std::{
+    fmt, fs,
+    future::Future,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use crate::{AgentBackend, AgentError, AttemptId, Brief, Cancel, Cx, ItemRef, Retry, RunId, SessionEnd, SessionReport};
+
+/// How long a law waits for something that should happen at once. Saboteurs make it wait in vain.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 30 });
+
+/// What the session of a backend under test does. All files are relative to the workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Behaviour {
+    /// Writes `work` (anything), `prompt` (the prompt, as it reached the session) and `told` (run, item and attempt
+    /// number, as the session was told them, one a line), prints something and ends well.
+    WritesFile,
+    /// Ends as that agent does when it crashes or gives up.
+    Fails,
+    /// Starts a process that makes `heartbeat` grow at least every 50 ms for as long as it lives, and that tries to
+    /// outlive the session; then never ends by itself.
+    Hangs,
+    /// Starts the same process, and then ends well.
+    LeavesSomething,
+    /// Cannot begin: the agent's program is not there. [`None`] where there is no program.
+    NotInstalled,
+}
+
+type Make = Box<dyn Fn(Behaviour) -> Option<Arc<dyn AgentBackend>> + Send + Sync>;
+
+/// A folder to work in and the backends to try.
+pub struct AgentFixture {
+    folder: Box<dyn AsRef<Path> + Send + Sync>,
+    make: Make,
+}
+
+impl AgentFixture {
+    /// Laws work in subfolders of `folder`, which is made if need be and kept as long as the fixture (so that a guard
+    /// that removes it can be given). `make` gives a backend whose sessions behave so, or [`None`] where a backend of
+    /// that kind cannot; the law is then not tried.
+    pub fn new(
+        folder: impl AsRef<Path> + Send + Sync + 'static,
+        make: impl Fn(Behaviour) -> Option<Arc<dyn AgentBackend>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { folder: Box::new(folder), make: Box::new(make) }
+    }
+
+    fn agent(&self, behaviour: Behaviour) -> Arc<dyn AgentBackend> {
+        match (self.make)(behaviour) {
+            Some(agent) => agent,
+            None => unreachable!("every backend has to be able to: {behaviour:?}"),
+        }
+    }
+
+    fn brief(&self, name: &str) -> Brief {
+        let folder: &Path = (*self.folder).as_ref();
+        let workspace = folder.join(name);
+        let made = fs::create_dir_all(&workspace);
+        assert!(made.is_ok(), "no folder for the test: {made:?}");
+        let attempt = AttemptId { item: ItemRef::new("P7", "R42"), number: 2 };
+        let run = RunId::new("run-of-the-suite");
+        Brief::new(workspace, format!("Do what is to be done, {name}: äöü\n\"$HOME\"\n"), run, attempt)
+    }
+}
+
+impl fmt::Debug for AgentFixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folder: &Path = (*self.folder).as_ref();
+        f.debug_struct("AgentFixture").field("folder", &folder).finish_non_exhaustive()
+    }
+}
+
+/// What a session left in its workspace is there when the call returns, and the session has finished.
+pub async fn work_is_left_in_the_workspace(fixture: AgentFixture) {
+    let brief = fixture.brief("work");
+    let report = report(&*fixture.agent(Behaviour::WritesFile), &brief).await;
+    assert_eq!(report.end, SessionEnd::Finished);
+    assert!(brief.workspace.join("work").exists(), "the work is not in the workspace");
+}
+
+/// The prompt reaches the session whole and unchanged.
+pub async fn the_prompt_reaches_it(fixture: AgentFixture) {
+    let mut brief = fixture.brief("prompt");
+    // More than fits in one argument of a process.
+    brief.prompt.push_str(&"a line of context\n".repeat(10_000));
+    report(&*fixture.agent(Behaviour::WritesFile), &brief).await;
+    let prompt = read(&brief, "prompt");
+    assert_eq!(prompt.len(), brief.prompt.len(), "the prompt has another length");
+    assert!(prompt == brief.prompt, "the prompt was changed");
+}
+
+/// The session is told which run, item and attempt it is of.
+pub async fn a_session_is_told_its_ids(fixture: AgentFixture) {
+    let brief = fixture.brief("ids");
+    report(&*fixture.agent(Behaviour::WritesFile), &brief).await;
+    let told = read(&brief, "told");
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(told, ["run-of-the-suite", "R42", "2"], "run, item and attempt number");
+}
+
+/// Sessions of one backend can run at once, each with its own brief.
+pub async fn sessions_do_not_mix(fixture: AgentFixture) {
+    let agent = fixture.agent(Behaviour::WritesFile);
+    let (one, other) = (fixture.brief("one"), fixture.brief("other"));
+    tokio::join!(report(&*agent, &one), report(&*agent, &other));
+    for brief in [one, other] {
+        assert_eq!(read(&brief, "prompt"), brief.prompt, "the prompt of another session");
+    }
+}
+
+/// An agent that crashes or gives up is a report that says so, not an error.
+pub async fn a_failure_is_a_report(fixture: AgentFixture) {
+    let brief = fixture.brief("failure");
+    let report = report(&*fixture.agent(Behaviour::Fails), &brief).await;
+    match report.end {
+        SessionEnd::Failed(why) => assert!(!why.is_empty(), "failed without a reason"),
+        end => unreachable!("an agent that crashed has ended as {end:?}"),
+    }
+}
+
+/// A missing program is an error that says what to do, and that asking again is of no use.
+pub async fn a_missing_program_is_an_error(fixture: AgentFixture) {
+    let Some(agent) = (fixture.make)(Behaviour::NotInstalled) else { return };
+    match agent.run(&fixture.brief("missing"), &Cx::new()).await {
+        Err(error @ AgentError::NotFound { .. }) => {
+            assert_eq!(error.retry(), Retry::Never);
+            let AgentError::NotFound { program, advice } = error else { return };
+            assert!(!program.is_empty() && !advice.is_empty(), "it does not say what to do");
+        }
+        other => unreachable!("a missing program gave {other:?}"),
+    }
+}
+
+/// What the backend says that it reports is reported, and what it does not is unknown rather than zero.
+pub async fn usage_is_as_announced(fixture: AgentFixture) {
+    let agent = fixture.agent(Behaviour::WritesFile);
+    let usage = report(&*agent, &fixture.brief("usage")).await.usage;
+    let announced = agent.capabilities();
+    assert_eq!(usage.cost.is_some(), announced.cost, "cost: {usage:?}");
+    assert_eq!(usage.tokens.is_some(), announced.tokens, "tokens: {usage:?}");
+}
+
+/// What the agent prints is in the log that the brief asks for.
+pub async fn the_log_is_kept(fixture: AgentFixture) {
+    let mut brief = fixture.brief("log");
+    let log = brief.workspace.with_extension("log");
+    brief.log = Some(log.clone());
+    report(&*fixture.agent(Behaviour::WritesFile), &brief).await;
+    let length = fs::metadata(&log).map(|meta| meta.len()).unwrap_or_default();
+    assert!(length > 0, "there is nothing in the log");
+}
+
+/// A cancelled session ends soon, with a report that says so.
+pub async fn cancel_ends_it_with_a_report(fixture: AgentFixture) {
+    let (brief, cancel) = (fixture.brief("cancel"), Cancel::new());
+    let cx = Cx::new().with_cancel(cancel.clone());
+    let agent = fixture.agent(Behaviour::Hangs);
+    let session = async {
+        let report = agent.run(&brief, &cx).await;
+        assert!(cancel.is_cancelled(), "the session ended by itself: {report:?}");
+        report
+    };
+    let switch = async {
+        beat(&brief).await;
+        cancel.cancel();
+    };
+    let both = async { tokio::join!(session, switch).0 };
+    match patiently("the session to end after it was cancelled", both).await {
+        Ok(report) => assert_eq!(report.end, SessionEnd::Cancelled),
+        Err(error) => unreachable!("a cancelled session is no error: {error:?}"),
+    }
+    silence(&brief).await;
+}
+
+/// A session that takes longer than it may is ended, and the report says at which limit.
+pub async fn the_time_limit_binds(fixture: AgentFixture) {
+    let agent = fixture.agent(Behaviour::Hangs);
+    // The control: so long it does live without a limit.
+    let free = fixture.brief("free");
+    let beats = {
+        let cx = Cx::new();
+        let mut session = pin!(agent.run(&free, &cx));
+        let started = Instant::now();
+        tokio::select! {
+            report = &mut session => unreachable!("it ended by itself: {report:?}"),
+            () = beat(&free) => started.elapsed(),
+        }
+    };
+    let mut brief = fixture.brief("limit");
+    brief.time_limit = Some(beats * 2 + Duration::from_millis(200));
+    let cx = Cx::new().with_time_limit(Duration::from_secs(3600), SystemTime::now());
+    let run = agent.run(&brief, &cx);
+    match patiently("the session to end at its time limit", run).await {
+        Ok(SessionReport { end: SessionEnd::Limit(which), .. }) => assert!(!which.is_empty()),
+        other => unreachable!("at its time limit the session gave {other:?}"),
+    }
+    silence(&brief).await;
+}
+
+/// Dropping the call ends everything that the session started.
+pub async fn dropping_leaves_nothing(fixture: AgentFixture) {
+    let (brief, cx) = (fixture.brief("drop"), Cx::new());
+    let agent = fixture.agent(Behaviour::Hangs);
+    {
+        let mut session = pin!(agent.run(&brief, &cx));
+        tokio::select! {
+            report = &mut session => unreachable!("it ended by itself: {report:?}"),
+            () = beat(&brief) => {}
+        }
+    }
+    silence(&brief).await;
+}
+
+/// When the call returns, nothing that the session started is alive, even if the session did not care.
+pub async fn nothing_outlives_it(fixture: AgentFixture) {
+    let Some(agent) = (fixture.make)(Behaviour::LeavesSomething) else { return };
+    let brief = fixture.brief("outlive");
+    let session = report(&*agent, &brief).await;
+    assert_eq!(session.end, SessionEnd::Finished);
+    assert!(length(&brief) > 0, "the session did not start what it was to leave");
+    silence(&brief).await;
+}
+
+/// Runs a session that has to give a report.
+async fn report(agent: &dyn AgentBackend, brief: &Brief) -> SessionReport {
+    match patiently("the session to end", agent.run(brief, &Cx::new())).await {
+        Ok(report) => report,
+        Err(error) => unreachable!("no session took place: {error:?}"),
+    }
+}
+
+fn read(brief: &Brief, name: &str) -> String {
+    let path: PathBuf = brief.workspace.join(name);
+    match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => unreachable!("the session did not write `{name}`: {error}"),
+    }
+}
+
+async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(value) => value,
+        Err(_) => unreachable!("waited in vain for {what}"),
+    }
+}
+
+fn length(brief: &Brief) -> u64 {
+    fs::metadata(brief.workspace.join("heartbeat")).map(|meta| meta.len()).unwrap_or_default()
+}
+
+/// Waits until what the session started is seen to live.
+async fn beat(brief: &Brief) {
+    patiently("a heartbeat", async {
+        let start = length(brief);
+        while length(brief) < start + 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// Makes sure that nothing of the session lives: for many times the length of a beat, nothing grows.
+async fn silence(brief: &Brief) {
+    let before = length(brief);
+    let until = Instant::now() + Duration::from_millis(500);
+    while Instant::now() < until {
+        assert_eq!(length(brief), before, "something that the session started is still alive");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Makes one test of each law of [`AgentBackend`](crate::AgentBackend), given an async closure that makes an
+/// [`AgentFixture`].
+#[macro_export]
+macro_rules! agent_conformance {
+    ($make:expr) => {
+        $crate::__conformance!(agent, $make;
+            work_is_left_in_the_workspace,
+            the_prompt_reaches_it,
+            a_session_is_told_its_ids,
+            sessions_do_not_mix,
+            a_failure_is_a_report,
+            a_missing_program_is_an_error,
+            usage_is_as_announced,
+            the_log_is_kept,
+            cancel_ends_it_with_a_report,
+            the_time_limit_binds,
+            dropping_leaves_nothing,
+            nothing_outlives_it,
+        );
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::{Capabilities, Usage, Usd, testing::suites::run_law};
+
+    /// One way to break a law.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Sabotage {
+        None,
+        WorksElsewhere,
+        CutsThePrompt,
+        TellsNothing,
+        SharesItsState,
+        CallsItFinished,
+        ClaimsToBeThere,
+        SaysZero,
+        KeepsNoLog,
+        IgnoresCancel,
+        CancelIsAnError,
+        IgnoresTime,
+        LivesOn,
+        LeavesThings,
+    }
+
+    /// An agent of this very process: its "process" is a task.
+    #[derive(Debug)]
+    struct Agent {
+        behaviour: Behaviour,
+        sabotage: Sabotage,
+        last_prompt: Mutex<String>,
+    }
+
+    /// Ends a heart when dropped.
+    struct Heart {
+        alive: Arc<AtomicBool>,
+        stops: bool,
+    }
+
+    impl Heart {
+        fn start(workspace: &Path) -> Self {
+            let (alive, path) = (Arc::new(AtomicBool::new(true)), workspace.join("heartbeat"));
+            let still = alive.clone();
+            tokio::spawn(async move {
+                let mut beats = String::new();
+                while still.load(Ordering::SeqCst) {
+                    beats.push('x');
+                    fs::write(&path, &beats).unwrap();
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            Self { alive, stops: true }
+        }
+    }
+
+    impl Drop for Heart {
+        fn drop(&mut self) {
+            self.alive.store(!self.stops, Ordering::SeqCst);
+        }
+    }
+
+    impl Agent {
+        async fn work(&self, brief: &Brief) -> SessionReport {
+            let mut prompt = brief.prompt.clone();
+            self.last_prompt.lock().unwrap().clone_from(&prompt);
+            tokio::task::yield_now().await;
+            let mut work = brief.workspace.join("work");
+            let mut told = format!("{}\n{}\n{}\n", brief.run, brief.attempt.item.item, 2);
+            match self.sabotage {
+                Sabotage::SharesItsState => prompt.clone_from(&self.last_prompt.lock().unwrap()),
+                Sabotage::CutsThePrompt => prompt.truncate(4096),
+                Sabotage::TellsNothing => told.clear(),
+                Sabotage::WorksElsewhere => work = brief.workspace.with_extension("work"),
+                _ => {}
+            }
+            fs::write(work, "work").unwrap();
+            fs::write(brief.workspace.join("prompt"), prompt).unwrap();
+            fs::write(brief.workspace.join("told"), told).unwrap();
+            if let Some(log) = brief.log.as_ref().filter(|_| self.sabotage != Sabotage::KeepsNoLog) {
+                fs::write(log, "done").unwrap();
+            }
+            let mut report = SessionReport::new(SessionEnd::Finished);
+            if self.sabotage == Sabotage::SaysZero {
+                report = report.with_usage(Usage::unknown().with_cost(Usd::ZERO));
+            }
+            report
+        }
+
+        async fn hang(&self, brief: &Brief, cx: &Cx) -> SessionEnd {
+            let mut heart = Heart::start(&brief.workspace);
+            heart.stops = self.sabotage != Sabotage::LivesOn;
+            let limit = brief.time_limit.filter(|_| self.sabotage != Sabotage::IgnoresTime);
+            let time = tokio::time::sleep(limit.unwrap_or(PATIENCE * 9));
+            tokio::select! {
+                () = cx.cancel().cancelled(), if self.sabotage != Sabotage::IgnoresCancel => {
+                    SessionEnd::Cancelled
+                }
+                () = time => SessionEnd::Limit("time".into()),
+            }
+        }
+    }
+
+    #[async_trait]
+    impl AgentBackend for Agent {
+        fn name(&self) -> &str {
+            "in-process"
+        }
+
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::none()
+        }
+
+        async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
+            match self.behaviour {
+                Behaviour::WritesFile => Ok(self.work(brief).await),
+                Behaviour::Fails if self.sabotage == Sabotage::CallsItFinished => {
+                    Ok(SessionReport::new(SessionEnd::Finished))
+                }
+                Behaviour::Fails => Ok(SessionReport::new(SessionEnd::Failed("crashed".into()))),
+                Behaviour::Hangs => match self.hang(brief, cx).await {
+                    SessionEnd::Cancelled if self.sabotage == Sabotage::CancelIsAnError => {
+                        Err(AgentError::Other("cancelled".into()))
+                    }
+                    end => Ok(SessionReport::new(end)),
+                },
+                Behaviour::LeavesSomething => {
+                    let mut heart = Heart::start(&brief.workspace);
+                    heart.stops = self.sabotage != Sabotage::LeavesThings;
+                    beat(brief).await;
+                    Ok(SessionReport::new(SessionEnd::Finished))
+                }
+                Behaviour::NotInstalled if self.sabotage == Sabotage::ClaimsToBeThere => {
+                    Ok(SessionReport::new(SessionEnd::Finished))
+                }
+                Behaviour::NotInstalled => {
+                    Err(AgentError::NotFound { program: "it".into(), advice: "install it".into() })
+                }
+            }
+        }
+    }
+
+    fn fixture(sabotage: Sabotage) -> AgentFixture {
+        AgentFixture::new(tempfile::tempdir().unwrap(), move |behaviour| {
+            Some(Arc::new(Agent { behaviour, sabotage, last_prompt: Mutex::default() }))
+        })
+    }
+
+    crate::agent_conformance!(async || fixture(Sabotage::None));
+
+    /// One test for each sabotage: the law that it breaks must say so.
+    macro_rules! saboteurs {
+        ($($name:ident: $sabotage:ident breaks $law:ident, $words:literal;)*) => { $(
+            #[test]
+            #[should_panic(expected = $words)]
+            fn $name() {
+                run_law(super::$law(fixture(Sabotage::$sabotage)));
+            }
+        )* };
+    }
+
+    saboteurs! {
+        work_elsewhere: WorksElsewhere breaks work_is_left_in_the_workspace, "not in the workspace";
+        a_cut_prompt: CutsThePrompt breaks the_prompt_reaches_it, "another length";
+        untold_ids: TellsNothing breaks a_session_is_told_its_ids, "run, item and attempt";
+        mixed_sessions: SharesItsState breaks sessions_do_not_mix, "prompt of another session";
+        a_failure_called_success: CallsItFinished breaks a_failure_is_a_report, "ended as Finished";
+        a_missing_program_that_works: ClaimsToBeThere breaks a_missing_program_is_an_error, "gave Ok";
+        zero_for_unknown: SaysZero breaks usage_is_as_announced, "cost";
+        no_log: KeepsNoLog breaks the_log_is_kept, "nothing in the log";
+        deaf_to_cancel: IgnoresCancel breaks cancel_ends_it_with_a_report, "waited in vain";
+        cancel_as_error: CancelIsAnError breaks cancel_ends_it_with_a_report, "is no error";
+        no_time_limit: IgnoresTime breaks the_time_limit_binds, "waited in vain";
+        life_after_drop: LivesOn breaks dropping_leaves_nothing, "still alive";
+        life_after_cancel: LivesOn breaks cancel_ends_it_with_a_report, "still alive";
+        things_left_behind: LeavesThings breaks nothing_outlives_it, "still alive";
+    }
+}

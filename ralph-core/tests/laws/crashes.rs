@@ -1,0 +1,100 @@
+//! A crash at every durable operation in turn, then the laws, and the same end as without the crash.
+
+use proptest::prelude::*;
+use ralph_core::{
+    ItemStatus, StopReason,
+    testing::simulator::{Behaviour, Scenario, enumerate_crashes, simulate},
+};
+
+/// Larger by an environment variable; small by default.
+fn size(name: &str, default: u32) -> u32 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn every_behaviour_alone_survives_a_crash_anywhere() {
+    for behaviour in Behaviour::ALL {
+        let points = enumerate_crashes(&Scenario::of([behaviour])).unwrap_or_else(|why| panic!("{behaviour:?}: {why}"));
+        assert!(points >= 30, "{behaviour:?} passed only {points} points");
+    }
+}
+
+#[test]
+fn behaviours_in_a_row_survive_a_crash_anywhere() {
+    // Each behaviour is tried alone above; a row of them shows that one does not spoil the next.
+    let row: &[Behaviour] = if size("RALPH_SIM_CASES", 0) > 0 {
+        &Behaviour::ALL
+    } else {
+        &[Behaviour::SecondTry, Behaviour::Hidden, Behaviour::Asks, Behaviour::Overtaken]
+    };
+    let points = enumerate_crashes(&Scenario::of(row.iter().copied())).unwrap_or_else(|why| panic!("{why}"));
+    assert!(points > 150, "only {points} points");
+}
+
+#[test]
+fn behaviours_come_to_what_the_contract_says() {
+    use Behaviour::*;
+    let report = simulate(&Scenario::of(Behaviour::ALL), &[]).unwrap();
+    assert_eq!(report.violations, []);
+    let marks: Vec<ItemStatus> = report.end.marks.values().copied().collect();
+    for (behaviour, mark) in Behaviour::ALL.iter().zip(marks) {
+        let expected = match behaviour {
+            Good | SecondTry | Outage | Crashes | RowEdited | Overtaken => ItemStatus::Done,
+            Bad | Claims | Hidden | Blocks | BreaksVerifier | Link => ItemStatus::Blocked,
+            AlreadyDone | Asks => ItemStatus::Decision,
+        };
+        assert_eq!(mark, expected, "{behaviour:?}");
+    }
+    assert_eq!(report.end.reason, StopReason::AwaitingDecisions);
+    // Six done, and the person's own commit.
+    assert_eq!(report.end.commits, 7);
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_run() {
+    let [one, two] = [(); 2].map(|()| simulate(&Scenario::of(Behaviour::ALL), &[]).unwrap());
+    assert_eq!((one.end, one.points), (two.end, two.points));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(size("RALPH_SIM_CASES", 150)))]
+
+    /// Crashes in recovery, and in the recovery of that.
+    #[test]
+    fn any_plan_survives_several_crashes(
+        items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..5),
+        crashes in prop::collection::vec(1u64..120, 0..4),
+    ) {
+        let scenario = Scenario::of(items);
+        let whole = simulate(&scenario, &[]).map_err(|stuck| TestCaseError::fail(stuck.0))?;
+        let report = simulate(&scenario, &crashes).map_err(|stuck| TestCaseError::fail(stuck.0))?;
+        prop_assert_eq!(&report.violations, &[]);
+        // Three interruptions in a row block an item: only then may the end differ.
+        if crashes.len() < 3 {
+            prop_assert_eq!(report.end, whole.end);
+        }
+    }
+
+    /// Whatever the limits, the laws hold and there is one end.
+    #[test]
+    fn any_limits_keep_the_laws(
+        items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..7),
+        iterations in 1u32..8,
+        sessions in 1u32..12,
+        blockers in 1u32..5,
+        no_progress in 1u32..4,
+        cents in 1u64..400,
+        tokens in 1u64..1000,
+        crash in 1u64..200,
+    ) {
+        let mut scenario = Scenario::of(items);
+        scenario.budget.iterations = iterations;
+        scenario.budget.sessions = sessions;
+        scenario.budget.blockers_per_phase = blockers;
+        scenario.budget.no_progress = no_progress;
+        scenario.budget.cost = Some(ralph_core::Usd::from_micros(cents * 10_000));
+        scenario.budget.tokens = Some(tokens);
+        let report = simulate(&scenario, &[crash]).map_err(|stuck| TestCaseError::fail(stuck.0))?;
+        prop_assert_eq!(&report.violations, &[]);
+    }
+}

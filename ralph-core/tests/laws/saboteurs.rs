@@ -1,0 +1,230 @@
+//! Every law's test is seen to fail: one saboteur each.
+
+use ralph_core::{
+    Event, ItemRef, ItemStatus, Ralph, Record, Signal, SignalStatus, Stop, StopReason, Usd,
+    machine::{Fact, VerifyOutcome},
+    testing::{
+        MemoryVcs, ScriptedAgent,
+        laws::LawBook,
+        simulator::{Behaviour, Sabotage, Scenario, enumerate_crashes, simulate},
+        turn,
+    },
+    verifier,
+};
+use std::sync::{Arc, Mutex};
+
+/// The record of an honest run: one item accepted, one blocked after two attempts, one parked.
+fn honest() -> Vec<Record> {
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&records);
+    let plan = ralph_core::MemoryPlan::of(["good", "bad", "ask"]);
+    let agent = ScriptedAgent::new([
+        turn().writes("R01", "good").costs("0.10"),
+        turn().writes("R02", "bad").costs("0.10"),
+        turn().writes("R02", "worse").costs("0.10"),
+        turn().writes("R03", "half").signals("{\"status\":\"decision\",\"question\":\"which?\"}").costs("0.10"),
+    ]);
+    let check = verifier("R01 is good and R02 is not there", |folder| {
+        Ok(folder.join("R01").exists() && !folder.join("R02").exists())
+    });
+    let budget = ralph_core::Budget::default();
+    let mut budget = budget;
+    budget.cost = Some(Usd::from_micros(5_000_000));
+    let ralph =
+        Ralph::builder(plan, agent.clone(), check, MemoryVcs::new()).budget(budget).observe(move |event: &Event| {
+            if let Event::Recorded { record, .. } = event {
+                sink.lock().unwrap().push(record.clone());
+            }
+        });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let outcome = runtime.block_on(ralph.run()).unwrap();
+    assert_eq!(outcome.stop.reason, StopReason::AwaitingDecisions);
+    agent.assert_played();
+    let records = records.lock().unwrap().clone();
+    records
+}
+
+fn broken_laws(records: &[Record]) -> Vec<&'static str> {
+    let mut book = LawBook::new();
+    records.iter().for_each(|record| book.read(record));
+    book.violations().iter().map(|violation| violation.law).collect()
+}
+
+#[track_caller]
+fn assert_found(law: &str, records: &[Record]) {
+    assert_eq!(broken_laws(&honest()), [] as [&str; 0], "the control");
+    let found = broken_laws(records);
+    assert!(found.contains(&law), "{law} was not found broken, only {found:?}");
+}
+
+fn position(records: &[Record], wanted: impl Fn(&Fact) -> bool) -> usize {
+    records.iter().position(|record| wanted(&record.fact)).expect("the honest run has such a fact")
+}
+
+fn is_candidate_pass(fact: &Fact) -> bool {
+    matches!(fact, Fact::Verified { stage: ralph_core::Stage::Candidate, outcome: VerifyOutcome::Pass, .. })
+}
+
+#[test]
+fn l1_a_commit_without_its_second_pass() {
+    let mut records = honest();
+    records.remove(position(&records, is_candidate_pass));
+    assert_found("L1", &records);
+}
+
+#[test]
+fn l1_a_pass_on_another_revision() {
+    let mut records = honest();
+    let at = position(&records, is_candidate_pass);
+    if let Fact::Verified { revision, .. } = &mut records[at].fact {
+        *revision = Some("other".into());
+    }
+    assert_found("L1", &records);
+}
+
+#[test]
+fn l1_done_without_a_commit() {
+    let mut records = honest();
+    records.remove(position(&records, |fact| matches!(fact, Fact::Accepted { .. })));
+    assert_found("L1", &records);
+}
+
+#[test]
+fn l2_the_branch_is_elsewhere() {
+    let mut records = honest();
+    let accepted = position(&records, |fact| matches!(fact, Fact::Accepted { .. }));
+    let look = accepted + position(&records[accepted..], |fact| matches!(fact, Fact::Looked { .. }));
+    if let Fact::Looked { tip, .. } = &mut records[look].fact {
+        *tip = ralph_core::Tip::At("elsewhere".into());
+    }
+    assert_found("L2", &records);
+}
+
+#[test]
+fn l3_words_do_not_advance() {
+    let mut records = honest();
+    let at = position(&records, |fact| matches!(fact, Fact::Ended { .. }));
+    if let Fact::Ended { signal, .. } = &mut records[at].fact {
+        *signal = Some(Signal::new(SignalStatus::Decision));
+    }
+    assert_found("L3", &records);
+}
+
+#[test]
+fn l6_an_attempt_begins_twice() {
+    let mut records = honest();
+    let at = position(&records, |fact| matches!(fact, Fact::Began { .. }));
+    records.insert(at, records[at].clone());
+    assert_found("L6", &records);
+}
+
+#[test]
+fn l7_a_session_beyond_the_budget() {
+    let mut records = honest();
+    if let Fact::Opened { rules } = &mut records[0].fact {
+        rules.budget.cost = Some(Usd::from_micros(150_000));
+    }
+    assert_found("L7", &records);
+    let mut records = honest();
+    if let Fact::Opened { rules } = &mut records[0].fact {
+        rules.budget.sessions = 1;
+    }
+    assert_found("L7", &records);
+}
+
+#[test]
+fn l8_success_with_something_open() {
+    let mut records = honest();
+    let at = position(&records, |fact| matches!(fact, Fact::Stopped { .. }));
+    records[at].fact = Fact::Stopped { stop: Stop::new(StopReason::Success, "") };
+    assert_found("L8", &records);
+}
+
+#[test]
+fn l8_two_ends() {
+    let mut records = honest();
+    records.push(records.last().unwrap().clone());
+    assert_found("L8", &records);
+}
+
+#[test]
+fn l9_rejected_work_that_nobody_kept() {
+    let mut records = honest();
+    records.retain(|record| !matches!(record.fact, Fact::Kept { .. }));
+    assert_found("L9", &records);
+}
+
+#[test]
+fn l11_a_fact_without_bound() {
+    let mut records = honest();
+    let at = position(&records, |fact| matches!(fact, Fact::Verified { .. }));
+    if let Fact::Verified { tail, .. } = &mut records[at].fact {
+        *tail = "x".repeat(1 << 20);
+    }
+    assert_found("L11", &records);
+}
+
+#[test]
+fn l12_a_status_that_nobody_decided() {
+    let mut records = honest();
+    records.retain(|record| !matches!(record.fact, Fact::Asked { .. }));
+    assert_found("L12", &records);
+    let mut records = honest();
+    let at = position(&records, |fact| matches!(fact, Fact::Marked { .. }));
+    if let Fact::Marked { iteration, .. } = &mut records[at].fact {
+        iteration.to = ItemStatus::Unknown;
+        iteration.item = ItemRef::new("P1", "R01");
+    }
+    assert_found("L12", &records);
+}
+
+#[test]
+fn l13_a_record_that_does_not_replay() {
+    let mut records = honest();
+    records.remove(position(&records, |fact| matches!(fact, Fact::Prepared { .. })));
+    assert_found("L13", &records);
+}
+
+/// A part that breaks a law is found in the world, where the facts alone look honest.
+#[track_caller]
+fn assert_world_finds(law: &str, sabotage: Sabotage) {
+    let mut scenario = Scenario::of([Behaviour::Bad, Behaviour::Good]);
+    assert_eq!(simulate(&scenario, &[]).unwrap().violations, [], "the control");
+    scenario.sabotage = Some(sabotage);
+    let found = simulate(&scenario, &[]).unwrap().violations;
+    assert!(found.iter().any(|violation| violation.law == law), "{law} was not found broken, only {found:?}");
+}
+
+#[test]
+fn l2_the_branch_held_rejected_work() {
+    assert_world_finds("L2", Sabotage::BranchHoldsRejected);
+}
+
+#[test]
+fn l4_a_copy_of_the_ledger_enters() {
+    assert_world_finds("L4", Sabotage::LedgerEnters);
+}
+
+#[test]
+fn l5_a_fact_that_is_not_durable() {
+    assert_world_finds("L5", Sabotage::LateJournal);
+}
+
+#[test]
+fn l9_kept_work_is_forgotten() {
+    assert_world_finds("L9", Sabotage::ForgetsKept);
+}
+
+#[test]
+fn l10_something_lives_on() {
+    assert_world_finds("L10", Sabotage::LeavesAlive);
+}
+
+#[test]
+fn l6_an_effect_that_is_not_idempotent() {
+    let mut scenario = Scenario::of([Behaviour::Asks]);
+    enumerate_crashes(&scenario).expect("the control");
+    scenario.sabotage = Some(Sabotage::DecisionsTwice);
+    let why = enumerate_crashes(&scenario).unwrap_err();
+    assert!(why.contains("the end differs"), "{why}");
+}

@@ -1,0 +1,229 @@
+//! Runs an untrusted program with its output in files.
+
+use std::{
+    future::Future,
+    pin::pin,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    command::{Command, Stdin},
+    error::SpawnError,
+    group::{Group, own_end},
+    limits::{End, Finished, Limits},
+    lines::Follower,
+    output::{OpenOutput, Output},
+    stdin::Feed,
+    sweep::new_mark,
+};
+
+/// How often the files are looked at: soon after something was printed, less often in silence.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(50));
+
+/// How many chunks are read before the limits are looked at again.
+const CHUNKS: usize = 16;
+
+/// Runs `command` to its end, with its output in the files of `output`, and hands each line of stdout to `on_line`.
+///
+/// The end is the leader's exit. Whatever it left behind is then killed: its process group, and what left
+/// the group, which is found by a mark in its environment. Where a limit is reached or `cancel` is ready, the group is asked to end, and killed after
+/// [`Limits::grace`].
+///
+/// Lines come without their end, with what is not UTF-8 replaced, and cut at [`Limits::line_bytes`]. Memory stays
+/// bounded whatever is printed. `on_line` is called from this future and must not block. The future is `Send` where
+/// `cancel` and `on_line` are.
+///
+/// # Cancellation
+/// `cancel` ends the run in order, with [`End::Cancelled`]. Dropping the future kills everything at once, which blocks
+/// the thread for some milliseconds, and leaves nothing behind.
+///
+/// # Errors
+/// See [`SpawnError`]. An exit code other than 0 and a limit that was reached are no errors but an [`End`].
+pub async fn run(
+    command: &Command,
+    output: &Output,
+    limits: &Limits,
+    cancel: impl Future<Output = ()>,
+    mut on_line: impl FnMut(&str),
+) -> Result<Finished, SpawnError> {
+    let mut cancel = pin!(cancel);
+    let cancelled = tokio::select! {
+        biased;
+        () = &mut cancel => true,
+        () = std::future::ready(()) => false,
+    };
+    if cancelled {
+        return Ok(Finished { end: End::Cancelled, took: Duration::ZERO, cut: false, left_behind: 0, swept: true });
+    }
+
+    let files = output.open()?;
+    let follower = Follower::new(output.stdout(), files.stdout.start, limits.line_bytes)?;
+    let failed = |path: &std::path::Path, source| SpawnError::Output { path: path.to_owned(), source };
+    let stdout = files.stdout.file.try_clone().map_err(|e| failed(output.stdout(), e))?;
+    let stderr = files.stderr_file().try_clone().map_err(|e| failed(output.stderr(), e))?;
+    let mut group = Group::spawn(command, stdout, stderr, Some(new_mark()))?;
+    let input: &[u8] = match &command.stdin {
+        Stdin::Null => &[],
+        Stdin::Bytes(bytes) => bytes,
+    };
+    let pipe = group.child.stdin.take();
+    let feed = Feed::new(pipe, input).map_err(|error| group.error(error))?;
+
+    let started = Instant::now();
+    let mut watch = Watch { limits, files, follower, feed, started, last_output: None, pause: PAUSE.0 };
+    let mut reason = tokio::select! {
+        biased;
+        reason = watch.until_exit(&group, &mut on_line) => reason?,
+        () = &mut cancel => Some(End::Cancelled),
+    };
+    if reason.is_some() && group.has_exited()? {
+        reason = None;
+    }
+    // A flood is not given time to go on.
+    if reason.is_some_and(|reason| reason != End::OutputLimit) {
+        group.ask(limits.stop_signal);
+        watch.grace(&group, &mut on_line).await?;
+    }
+    let (status, swept) = group.end().await?;
+    let took = started.elapsed();
+    let cut = watch.finish(&mut on_line).await?;
+    Ok(Finished {
+        end: reason.unwrap_or_else(|| own_end(status)),
+        took,
+        cut,
+        left_behind: swept.killed,
+        swept: swept.clean,
+    })
+}
+
+/// A run under way, seen from its files.
+struct Watch<'a> {
+    limits: &'a Limits,
+    files: OpenOutput,
+    follower: Follower,
+    feed: Feed<'a>,
+    started: Instant,
+    last_output: Option<Instant>,
+    pause: Duration,
+}
+
+impl Watch<'_> {
+    /// Waits for the exit (`None`) or the first limit. May be dropped and called again.
+    async fn until_exit(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<Option<End>, SpawnError> {
+        loop {
+            if self.turn(group, self.until_limit()).await? {
+                return Ok(None);
+            }
+            self.look(on_line)?;
+            if let Some(end) = self.limit_reached() {
+                return Ok(Some(end));
+            }
+        }
+    }
+
+    /// Waits for the exit while there is grace.
+    async fn grace(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<(), SpawnError> {
+        let deadline = Instant::now() + self.limits.grace;
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            if self.turn(group, Some(left)).await? {
+                return Ok(());
+            }
+            self.look(on_line)?;
+            if self.too_much() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits a little, feeding the input. Whether the leader has ended.
+    async fn turn(&mut self, group: &Group, at_most: Option<Duration>) -> Result<bool, SpawnError> {
+        let pause = at_most.map_or(self.pause, |limit| limit.min(self.pause));
+        tokio::select! {
+            biased;
+            exited = group.exited() => exited.map(|()| true),
+            () = self.feed.run() => Ok(false),
+            () = wait(pause) => Ok(false),
+        }
+    }
+
+    /// Sees what was printed since the last look.
+    fn look(&mut self, on_line: &mut impl FnMut(&str)) -> Result<(), SpawnError> {
+        let mut grew = false;
+        for sink in self.files.sinks() {
+            grew |= sink.grew()?;
+        }
+        if grew {
+            self.last_output = Some(Instant::now());
+        }
+        for _ in 0..CHUNKS {
+            if !self.follower.step(on_line)? {
+                self.pause = if grew { PAUSE.0 } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };
+                return Ok(());
+            }
+        }
+        // There is more to read.
+        self.pause = Duration::ZERO;
+        Ok(())
+    }
+
+    fn too_much(&mut self) -> bool {
+        let max = self.limits.output_bytes;
+        self.files.sinks().any(|sink| sink.printed() > max)
+    }
+
+    fn limit_reached(&mut self) -> Option<End> {
+        if self.too_much() {
+            return Some(End::OutputLimit);
+        }
+        let reached = |(limit, since, end): (Option<Duration>, Instant, End)| {
+            limit.filter(|limit| since.elapsed() >= *limit).map(|_| end)
+        };
+        self.clocks().into_iter().find_map(reached)
+    }
+
+    /// How long until the next limit of time.
+    fn until_limit(&self) -> Option<Duration> {
+        let left = |(limit, since, _): (Option<Duration>, Instant, End)| {
+            limit.map(|limit| limit.saturating_sub(since.elapsed()))
+        };
+        self.clocks().into_iter().filter_map(left).min()
+    }
+
+    /// The limits of time that apply now, since when, and what they end in.
+    fn clocks(&self) -> [(Option<Duration>, Instant, End); 2] {
+        let whole = (self.limits.time, self.started, End::TimedOut);
+        let silence = match (self.last_output, self.limits.first_output) {
+            (None, Some(first)) => (Some(first), self.started, End::NoFirstOutput),
+            (None, None) => (self.limits.idle, self.started, End::Idle),
+            (Some(last), _) => (self.limits.idle, last, End::Idle),
+        };
+        [whole, silence]
+    }
+
+    /// Cuts the files to their limit and hands on the rest of the lines. Whether anything was cut.
+    async fn finish(mut self, on_line: &mut impl FnMut(&str)) -> Result<bool, SpawnError> {
+        let max = self.limits.output_bytes;
+        let mut cut = false;
+        for sink in self.files.sinks() {
+            cut |= sink.cut(max)?;
+        }
+        let mut chunks = 0;
+        while self.follower.step(on_line)? {
+            chunks += 1;
+            if chunks % CHUNKS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.follower.finish(on_line);
+        Ok(cut)
+    }
+}
+
+async fn wait(pause: Duration) {
+    if pause.is_zero() {
+        tokio::task::yield_now().await;
+    } else {
+        tokio::time::sleep(pause).await;
+    }
+}

@@ -1,0 +1,16 @@
+//! `GitVcs` over real git, in temporary repositories.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod agent;
+mod cleaning;
+mod conformance;
+mod cost;
+mod deception;
+mod features;
+mod findings;
+mod history;
+mod hostile;
+mod refusals;
+mod repositories;
+mod support;

@@ -1,0 +1,8 @@
+//! Verifiers with real commands.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+mod commands;
+mod conformance;
+mod phases;
+mod support;
