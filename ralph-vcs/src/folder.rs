@@ -23,7 +23,7 @@ use crate::{
     folder_store::{Store, refused},
     git::other,
     judge::Ledger,
-    site::{checkout_around, resolved},
+    site::{SiteState, checkout_around, resolved},
 };
 
 /// Where a [`FolderVcs`] works, on what, and within which limits.
@@ -140,6 +140,10 @@ impl Tree for FolderTree {
 impl Vcs for FolderVcs {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn folder(&self, site: Site) -> PathBuf {
+        SiteState::new(&self.inner.options.sites, site).root
     }
 
     async fn tip(&self, since: Option<&Revision>, _: &Cx) -> Result<Tip, VcsError> {

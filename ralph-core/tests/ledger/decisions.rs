@@ -169,3 +169,18 @@ fn a_hand_edited_page_is_kept_aside() {
     assert_eq!(submit(&queue, &plain("d")).as_str(), "D-004");
     assert_eq!(queue.trouble().len(), 2, "{:?}", queue.trouble());
 }
+
+#[test]
+fn a_mark_that_still_waits_is_not_asked_about_again() {
+    let place = tempfile::tempdir().unwrap();
+    let queue = queue(place.path());
+    let asked = |run: &str, step: &str| {
+        let mut decision = plain(&format!("{run}/{step}"));
+        decision.run = run.into();
+        submit(&queue, &decision)
+    };
+    let first = asked("one", "P1/R03/marked");
+    assert_eq!(asked("two", "P1/R03/marked"), first, "another run meets the same mark");
+    // The control: what another run asks of its own is another question.
+    assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
+}

@@ -63,10 +63,7 @@ mod tests {
     #[test]
     fn every_kind_of_line_end() {
         let lines = Lines::of("a\nb\r\nc\rd\n\r\n");
-        assert_eq!(
-            (0..lines.count()).map(|i| lines.text(i)).collect::<Vec<_>>(),
-            ["a", "b", "c", "d", ""]
-        );
+        assert_eq!((0..lines.count()).map(|i| lines.text(i)).collect::<Vec<_>>(), ["a", "b", "c", "d", ""]);
         assert_eq!(lines.number_of(5), 3);
         assert_eq!((Lines::of("").count(), Lines::of("a\n").count()), (1, 1));
     }

@@ -67,8 +67,7 @@ pub(super) fn all_done(text: &str, name: &str) -> Note {
     for word in text.split(|c: char| c.is_whitespace() || "`()[]<>\"',;".contains(c)) {
         let file = word.trim_matches(['.', ':', '*']).rsplit('/').next().unwrap_or_default();
         let lower = file.to_ascii_lowercase();
-        let plan = lower.ends_with(".md")
-            && ["plan", "prd", "task", "todo"].iter().any(|w| lower.contains(w));
+        let plan = lower.ends_with(".md") && ["plan", "prd", "task", "todo"].iter().any(|w| lower.contains(w));
         if plan && file != name && !plans.contains(&file) {
             plans.push(file);
         }

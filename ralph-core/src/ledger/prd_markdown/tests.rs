@@ -232,8 +232,7 @@ fn notes_for_people() {
     }
     let hidden = prd("- [ ] a\n  b\u{200b}\u{2066}\u{e0041}\u{200b}c").notes;
     assert_eq!(hidden[0].text, "characters that nobody sees: U+200B U+2066 U+E0041");
-    let done =
-        prd("- [X] a\n\nGo on with [it](docs/fix_plan_2.md), not `PRD.md` or README.md.").notes;
+    let done = prd("- [X] a\n\nGo on with [it](docs/fix_plan_2.md), not `PRD.md` or README.md.").notes;
     assert!(done[0].text.ends_with("here; the text also names fix_plan_2.md"), "{done:?}");
     // Joiners inside words and emoji are seen.
     assert!(prd("- [ ] 👩\u{200d}💻 می\u{200c}خواهم").notes.is_empty());

@@ -208,6 +208,10 @@ impl Vcs for Double {
         "a double"
     }
 
+    fn folder(&self, site: Site) -> PathBuf {
+        self.root(site)
+    }
+
     async fn tip(&self, since: Option<&Revision>, _: &Cx) -> Result<Tip, VcsError> {
         let state = self.state.lock().unwrap();
         let found = state.branch.clone();
@@ -219,13 +223,7 @@ impl Vcs for Double {
         })
     }
 
-    async fn place(
-        &self,
-        site: Site,
-        revision: &Revision,
-        _: Caches,
-        _: &Cx,
-    ) -> Result<Placed, VcsError> {
+    async fn place(&self, site: Site, revision: &Revision, _: Caches, _: &Cx) -> Result<Placed, VcsError> {
         let mut state = self.state.lock().unwrap();
         let files = match state.commits.get(revision) {
             Some(commit) => commit.files.clone(),
@@ -252,19 +250,12 @@ impl Vcs for Double {
         Ok(Placed { folder: root, tree, fresh: true })
     }
 
-    async fn snapshot(
-        &self,
-        site: Site,
-        base: &Revision,
-        seal: &Seal,
-        _: &Cx,
-    ) -> Result<Snapshot, VcsError> {
+    async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, _: &Cx) -> Result<Snapshot, VcsError> {
         let mut state = self.state.lock().unwrap();
         let root = self.root(site);
         let (placed, inode) = state.placed.get(&root).cloned().unwrap();
         let old = state.commits.get(base).unwrap().files.clone();
-        let same =
-            fs::symlink_metadata(&root).is_ok_and(|data| data.is_dir() && data.ino() == inode);
+        let same = fs::symlink_metadata(&root).is_ok_and(|data| data.is_dir() && data.ino() == inode);
         let mut findings = Vec::new();
         let mut files = Files::new();
         if same || self.is(Break::ReadsThroughTheRoot) {
@@ -319,12 +310,7 @@ impl Vcs for Double {
         Ok(Arc::new(MemoryTree(commit.files.clone(), self.is(Break::ReadsTooMuch))))
     }
 
-    async fn accept(
-        &self,
-        revision: &Revision,
-        expected: &Revision,
-        _: &Cx,
-    ) -> Result<Accepted, VcsError> {
+    async fn accept(&self, revision: &Revision, expected: &Revision, _: &Cx) -> Result<Accepted, VcsError> {
         let mut state = self.state.lock().unwrap();
         let found = state.branch.clone();
         if state.is_ancestor(revision, &found) && !self.is(Break::KnowsNoSecondAccept) {
