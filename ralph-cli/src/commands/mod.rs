@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod demo;
 mod log;
 mod mark;
 mod run;
@@ -21,6 +22,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Retry(args) => mark::retry(&directory, &args).await,
         Command::Skip(args) => mark::skip(&directory, &args).await,
         Command::Stop(args) => stop::stop(&directory, &args),
+        Command::Demo(args) => demo::demo(&args).await,
         _ => Err(CliError::usage("later")),
     }
 }

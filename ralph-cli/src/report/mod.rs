@@ -22,3 +22,43 @@ pub(crate) fn count(count: impl Into<u64>, thing: &str) -> String {
         many => format!("{many} {thing}s"),
     }
 }
+
+/// Breaks `text` between words into lines of at most `width` characters, a longer word apart. Its own indent stays; the
+/// lines after the first begin with `indent`.
+pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let body = text.trim_start();
+    let mut lines = Vec::new();
+    let mut line = text[..text.len() - body.len()].to_owned();
+    let mut empty = true;
+    for word in body.split_whitespace() {
+        let len = line.chars().count() + usize::from(!empty) + word.chars().count();
+        if !empty && len > width {
+            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_kept_whole() {
+        for (text, width, indent, lines) in [
+            ("one two  three four", 9, "", ["one two", "three", "four"].as_slice()),
+            ("extraordinary x", 4, "", &["extraordinary", "x"]),
+            ("  deep words here", 12, "    ", &["  deep words", "    here"]),
+            ("", 4, "  ", &[""]),
+        ] {
+            assert_eq!(wrap(text, width, indent), lines, "{text:?}");
+        }
+    }
+}

@@ -13,8 +13,13 @@ use ralph_core::{
 };
 use serde::Serialize;
 
-use super::{Glyph, SCHEMA_VERSION, attempts, count};
+use super::{Glyph, SCHEMA_VERSION, attempts, count, wrap};
 use crate::runs::RunInfo;
+
+/// How wide the page is.
+const WIDTH: usize = 96;
+/// What stands before a detail of an item.
+const DETAIL: &str = "           ";
 
 /// All that `status` shows, and the end of a run.
 #[derive(Debug, Serialize)]
@@ -132,11 +137,13 @@ impl Overview {
                 let _ = write!(page, " ({}, {cost}{})", count(last.sessions, "session"), commit.unwrap_or_default());
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
                     if !detail.is_empty() {
-                        let _ = write!(page, "\n           {}", printable(detail));
+                        for line in wrap(&printable(detail), WIDTH - DETAIL.len(), "") {
+                            let _ = write!(page, "\n{DETAIL}{line}");
+                        }
                     }
                 }
                 if let Some(kept) = &last.kept {
-                    let _ = write!(page, "\n           kept as {}", printable(kept));
+                    let _ = write!(page, "\n{DETAIL}kept as {}", printable(kept));
                 }
             }
             page.push('\n');

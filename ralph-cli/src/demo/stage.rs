@@ -1,0 +1,96 @@
+//! The throw-away repository in which the demo plays.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ralph_core::ledger::Ledger;
+use ralph_process::{Command, capture};
+use tempfile::TempDir;
+
+use super::scenes::{FILES, PRD};
+use crate::{
+    error::CliError,
+    project::{LEDGER, Project},
+    settings::Settings,
+};
+
+/// Workspaces beside the repository: nothing is written anywhere else.
+const SETTINGS: &str = "# Settings of the demo. Its agent is a script inside of `ralph demo`, so that none is set here.\n\
+                        [run]\nworkspaces = \"../workspaces\"\n";
+
+/// A folder with the repository, its workspaces and an empty home.
+#[derive(Debug)]
+pub(super) struct Stage {
+    folder: TempDir,
+    root: PathBuf,
+    pub(super) project: Project,
+    pub(super) settings: Settings,
+    pub(super) prd: PathBuf,
+}
+
+impl Stage {
+    /// Makes it, with a first commit.
+    pub(super) async fn new() -> Result<Self, CliError> {
+        let fail = |error: io::Error| CliError::failed("the demo's repository cannot be made", &error);
+        let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir().map_err(fail)?;
+        let root = fs::canonicalize(folder.path()).map_err(fail)?;
+        let shop = root.join("corner-shop");
+        fs::create_dir_all(root.join("home")).map_err(fail)?;
+        fs::create_dir_all(&shop).map_err(fail)?;
+        for (name, text) in FILES {
+            fs::write(shop.join(name), text).map_err(fail)?;
+        }
+        let ledger = Ledger::at(shop.join(LEDGER));
+        ledger.create().map_err(fail)?;
+        let prd = ledger.root().join("PRD-DEMO.md");
+        fs::write(&prd, PRD).map_err(fail)?;
+        fs::write(ledger.settings(), SETTINGS).map_err(fail)?;
+        // Not the user's own settings: the demo is the same everywhere.
+        let settings =
+            toml::from_str(SETTINGS).map_err(|error| CliError::failed("the demo's settings do not load", &error))?;
+        let stage = Self { folder, root, project: Project { root: shop, ledger }, settings, prd };
+        stage.git(&["init", "--quiet", "--initial-branch=main"]).await?;
+        stage.git(&["config", "user.name", "Ralph's demo"]).await?;
+        stage.git(&["config", "user.email", "demo@localhost"]).await?;
+        stage.git(&["add", "--all"]).await?;
+        stage.git(&["commit", "--quiet", "--message=Open the shop"]).await?;
+        Ok(stage)
+    }
+
+    /// What git sees of the surroundings: no settings but the repository's own.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        vec![
+            ("PATH".into(), path),
+            ("HOME".into(), self.root.join("home").into()),
+            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+            ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+        ]
+    }
+
+    /// Leaves it where it is; the repository.
+    pub(super) fn keep(self) -> PathBuf {
+        let _ = self.folder.keep();
+        self.project.root
+    }
+
+    async fn git(&self, args: &[&str]) -> Result<(), CliError> {
+        let command = Command::new("git", &self.project.root).args(args).envs(self.environment());
+        let done = capture(&command, Duration::from_secs(60), 1 << 20)
+            .await
+            .map_err(|error| CliError::failed("git is needed and could not be run", &error))?;
+        if done.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        Err(CliError::fault(format!("`{command}` failed in {}: {}", shown(&self.project.root), said.trim())))
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

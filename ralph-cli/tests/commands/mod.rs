@@ -1,0 +1,4 @@
+//! One module for each command: what people read, and the exit codes.
+
+mod demo;
+mod support;
