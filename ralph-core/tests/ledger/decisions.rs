@@ -183,6 +183,7 @@ fn a_mark_that_still_waits_is_not_asked_about_again() {
     assert_eq!(asked("two", "P1/R03/marked"), first, "another run meets the same mark");
     // The control: what another run asks of its own is another question.
     assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
+}
 
 /// A crash after the page was replaced and before its fingerprint was: the page is still known as ours.
 #[cfg(unix)]
