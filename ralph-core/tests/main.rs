@@ -3,6 +3,7 @@
 mod conformance {
     mod journal;
     mod plan_source;
+    mod vcs;
 }
 mod laws;
 mod ledger {

@@ -208,6 +208,7 @@ impl Seams {
             SessionEnd::Failed(why) => End::Failed(bounded(&why)),
             SessionEnd::Limit(which) => End::Limit(bounded(&which)),
             SessionEnd::Cancelled => End::Cancelled,
+            SessionEnd::Unusable(why) => End::Unusable(bounded(&why)),
             SessionEnd::Unavailable { trouble, detail, until } => {
                 let now = self.clock.now();
                 let wait = self.backoff.wait(outages, until, now);
