@@ -5,6 +5,7 @@ mod conformance {
     mod plan_source;
     mod vcs;
 }
+mod engine;
 mod laws;
 mod ledger {
     mod decisions;

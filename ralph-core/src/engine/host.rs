@@ -27,7 +27,6 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-#[must_use]
 #[non_exhaustive]
 pub struct Outcome {
     /// The run.
