@@ -43,21 +43,20 @@ async fn an_edit_with_an_old_date_is_seen_and_undone() {
         fs::File::options().write(true).open(&readme).unwrap().set_modified(date).unwrap();
     };
     // Old enough for git not to doubt its note, which the snapshot renews.
-    let settle = async || {
+    let settle = async |wait| {
         let old = SystemTime::now() - Duration::from_secs(3600);
         fs::File::options().write(true).open(&readme).unwrap().set_modified(old).unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
         assert_eq!(snap(&vcs, &base).await.revision, None);
     };
     for wait in [0, 1100] {
         // In the second of git's note, and in a later one.
-        settle().await;
-        std::thread::sleep(Duration::from_millis(wait));
+        settle(wait).await;
         edit();
         let revision = snap(&vcs, &base).await.revision.expect("the edit was overlooked");
         assert_eq!(read(&vcs, &revision, "README.md").await.as_deref(), Some("HELLO\n"));
         place(&vcs, WORK, &base).await;
-        settle().await;
-        std::thread::sleep(Duration::from_millis(wait));
+        settle(wait).await;
         edit();
         place(&vcs, WORK, &base).await;
         assert_eq!(fs::read_to_string(&readme).unwrap(), "hello\n", "the edit survived");

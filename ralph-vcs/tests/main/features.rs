@@ -204,6 +204,26 @@ async fn a_snapshot_is_accepted_and_kept_by_another_process() {
 }
 
 #[tokio::test]
+async fn a_pin_that_somebody_removed() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin().await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    write(&site.join("a"), "a");
+    let revision = snap(&vcs, &base).await.revision.unwrap();
+    repo.git(&["update-ref", "-d", "refs/ralph/work/run-1/P1/R01/1"]);
+    assert_eq!(accept(&vcs, &revision, &base).await, Accepted::Landed);
+    // The pin of a later try is not taken for an earlier one.
+    write(&site.join("a"), "b");
+    let first = snap(&vcs, &revision).await.revision.unwrap();
+    write(&site.join("a"), "c");
+    let second = snap(&vcs, &revision).await.revision.unwrap();
+    let seal = seal("R01", 1);
+    let kind = ralph_core::KeepKind::Interrupted;
+    vcs.keep(&first, kind, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
+    assert_eq!(repo.rev("refs/ralph/work/run-1/P1/R01/1"), second.as_str());
+}
+
+#[tokio::test]
 async fn caches_stay_where_they_may() {
     let repo = Repo::new();
     repo.write("src/.gitignore", "node_modules/\n");
