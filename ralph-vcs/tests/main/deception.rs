@@ -42,11 +42,14 @@ async fn an_edit_with_an_old_date_is_seen_and_undone() {
         fs::write(&readme, "HELLO\n").unwrap();
         fs::File::options().write(true).open(&readme).unwrap().set_modified(date).unwrap();
     };
-    // Old enough for git not to doubt its note, which the snapshot renews.
+    let pause = |wait| std::thread::sleep(Duration::from_millis(wait));
     let settle = async |wait| {
+        // A note in which there is nothing left to doubt.
+        pause(wait);
+        assert_eq!(snap(&vcs, &base).await.revision, None);
         let old = SystemTime::now() - Duration::from_secs(3600);
         fs::File::options().write(true).open(&readme).unwrap().set_modified(old).unwrap();
-        std::thread::sleep(Duration::from_millis(wait));
+        pause(wait);
         assert_eq!(snap(&vcs, &base).await.revision, None);
     };
     for wait in [0, 1100] {
