@@ -74,13 +74,22 @@ async fn a_folder_moved_out_and_linked_back_is_put_back() {
     let (vcs, base) = repo.begin().await;
     let site = place(&vcs, WORK, &base).await.folder;
     let outside = repo.folder.path().join("moved");
-    fs::rename(site.join("src"), &outside).unwrap();
-    symlink(&outside, site.join("src")).unwrap();
+    let swap = || {
+        fs::rename(site.join("src"), &outside).unwrap();
+        symlink(&outside, site.join("src")).unwrap();
+    };
+    swap();
+    place(&vcs, WORK, &base).await;
+    assert!(!site.join("src").is_symlink());
+    assert_eq!(fs::read_to_string(site.join("src/a")).unwrap(), "a");
+    assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "a", "touched through the link");
+    fs::remove_dir_all(&outside).unwrap();
+
+    swap();
     let snapshot = snap(&vcs, &base).await;
     let kinds: Vec<_> = snapshot.findings.iter().map(|it| (it.kind, it.path.as_str())).collect();
     assert_eq!(kinds, [(FindingKind::LinkLeavesTree, "src")]);
     place(&vcs, WORK, &base).await;
-    assert!(!site.join("src").is_symlink());
     assert_eq!(fs::read_to_string(site.join("src/a")).unwrap(), "a");
     assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "a", "touched through the link");
 }
