@@ -4,7 +4,7 @@ use ralph_core::{Accepted, Cx, Revision, VcsError};
 
 use crate::{
     GitVcs,
-    git::{Output, line},
+    git::{Output, line, other},
 };
 
 impl GitVcs {
@@ -71,7 +71,7 @@ impl GitVcs {
         &self,
         lines: &str,
         revision: &Revision,
-        reason: &str,
+        reason: &'static str,
         cx: &Cx,
     ) -> Result<Output, VcsError> {
         let pin = self.pin_of(revision, cx).await?;
@@ -90,15 +90,19 @@ impl GitVcs {
         Ok(output)
     }
 
-    /// Runs one batch of ref changes. It is not ended by a cancellation: it takes milliseconds, and a git that is killed
-    /// in it leaves locks.
+    /// Runs one batch of ref changes. Neither a cancellation nor a dropped future ends it: it takes milliseconds, and a
+    /// git that is killed in it leaves locks that would stop every later one.
     pub(crate) async fn update_refs(
         &self,
         lines: Vec<u8>,
-        reason: &str,
+        reason: &'static str,
     ) -> Result<Output, VcsError> {
-        let call = self.git.call("update-ref").args(["-m", reason]);
-        call.args(["--no-deref", "-z", "--stdin"]).stdin(lines).run_through().await
+        let git = self.git.clone();
+        let task = tokio::spawn(async move {
+            let call = git.call("update-ref").args(["-m", reason]);
+            call.args(["--no-deref", "-z", "--stdin"]).stdin(lines).run_through().await
+        });
+        task.await.map_err(|error| other("git update-ref", error))?
     }
 
     /// The commit that the ref `name` holds.

@@ -297,6 +297,42 @@ async fn a_cancelled_or_late_call_ends() {
     place(&vcs, WORK, &base).await;
 }
 
+/// At whatever point a call is dropped, making it again completes it.
+#[tokio::test]
+async fn calls_that_are_dropped_can_be_made_again() {
+    let repo = Repo::new();
+    for nth in 0..300 {
+        repo.write(&format!("d{}/f{nth}", nth % 7), &nth.to_string());
+    }
+    let base = repo.commit("last", "last");
+    let (vcs, _) = repo.begin().await;
+    let (cx, seal) = (Cx::new(), seal("R01", 1));
+    let soon = |step: u64| std::time::Duration::from_micros(step * 700);
+    for step in 0..40 {
+        let dropped = vcs.place(WORK, &base, Caches::Keep, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    let site = place(&vcs, WORK, &base).await.folder;
+    assert_eq!(files(&site), files(&repo.root));
+    for nth in 0..50 {
+        write(&site.join(format!("new/{nth}")), "new");
+    }
+    for step in 0..60 {
+        let dropped = vcs.snapshot(WORK, &base, &seal, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    let snapshot = vcs.snapshot(WORK, &base, &seal, &cx).await.unwrap();
+    assert_eq!(snapshot.stat.files, 50);
+    let revision = snapshot.revision.unwrap();
+    for step in 0..10 {
+        let dropped = vcs.accept(&revision, &base, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    assert_eq!(accept(&vcs, &revision, &base).await, Accepted::Landed);
+    assert_eq!(repo.rev(BRANCH), revision.as_str());
+    assert_eq!(repo.git(&["fsck", "--connectivity-only"]), "");
+}
+
 /// All that a hook of git sets leads nowhere: the whole conformance suite passes in such an environment.
 #[test]
 fn the_environment_of_a_git_hook() {
