@@ -10,6 +10,7 @@ mod agent_git;
 mod attributes;
 mod branch;
 mod clean;
+mod diff;
 mod discover;
 mod doubt;
 mod environment;
@@ -38,6 +39,7 @@ mod tree;
 mod walk;
 
 pub use crate::{
+    diff::DiffForm,
     fingerprint::{Difference, Fingerprint},
     folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,
