@@ -1,4 +1,5 @@
 //! One module for each command: what people read, and the exit codes.
 
 mod demo;
+mod diff;
 mod support;
