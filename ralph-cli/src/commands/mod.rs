@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod check;
 mod demo;
 mod diff;
 mod log;
@@ -27,6 +28,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Stop(args) => stop::stop(&directory, &args),
         Command::Demo(args) => demo::demo(&args).await,
         Command::Diff(args) => diff::diff(&directory, &args).await,
+        Command::Check(args) => check::check(&directory, &args).await,
         _ => Err(CliError::usage("later")),
     }
 }
