@@ -34,6 +34,10 @@ pub struct Kept {
     pub kind: KeepKind,
     /// The commit.
     pub revision: Revision,
+    /// What it is built on; none where it is a first commit.
+    pub base: Option<Revision>,
+    /// Its trailer `Ralph-Item`.
+    pub item: Option<String>,
     /// When it was committed.
     pub at: SystemTime,
 }
@@ -95,14 +99,14 @@ impl GitVcs {
     /// # Errors
     /// Only if git cannot answer.
     pub async fn kept(&self, run: Option<&str>, cx: &Cx) -> Result<Vec<Kept>, VcsError> {
-        let call = self
-            .git
-            .call("for-each-ref")
-            .args(["--format=%(objectname) %(committerdate:unix) %(refname)", "refs/ralph/"]);
-        let list = call.ok(cx).await?;
+        // An item's name may hold blanks, so that it comes last.
+        let format = "--format=%(objectname) %(committerdate:unix) %(refname) %(parent)\t\
+                      %(trailers:key=Ralph-Item,valueonly,separator=%x2C)";
+        let list = self.git.call("for-each-ref").args([format, "refs/ralph/"]).ok(cx).await?;
         let run = run.map(|run| format!("{}/", crate::keep::component(run)));
         let parse = |line: &str| {
-            let mut words = line.splitn(3, ' ');
+            let (words, item) = line.split_once('\t')?;
+            let mut words = words.split(' ');
             let (id, time, name) = (words.next()?, words.next()?, words.next()?);
             let (kind, path) = name.strip_prefix("refs/ralph/")?.split_once('/')?;
             let kind = match kind {
@@ -113,7 +117,9 @@ impl GitVcs {
             };
             let wanted = run.as_ref().is_none_or(|run| path.starts_with(run));
             let (name, revision) = (name.to_owned(), Revision::new(id));
-            wanted.then(|| Kept { name, kind, revision, at: seconds(time) })
+            let base = words.next().filter(|parent| !parent.is_empty()).map(Revision::new);
+            let item = Some(item.trim().to_owned()).filter(|item| !item.is_empty());
+            wanted.then(|| Kept { name, kind, revision, base, item, at: seconds(time) })
         };
         Ok(String::from_utf8_lossy(&list).lines().filter_map(parse).collect())
     }

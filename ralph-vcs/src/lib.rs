@@ -32,6 +32,7 @@ mod agent_git;
 mod attributes;
 mod branch;
 mod clean;
+mod diff;
 mod discover;
 mod doubt;
 mod environment;
@@ -60,6 +61,7 @@ mod tree;
 mod walk;
 
 pub use crate::{
+    diff::DiffForm,
     fingerprint::{Difference, Fingerprint},
     folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,

@@ -31,6 +31,7 @@
 mod command;
 mod env_check;
 mod exit;
+pub mod lint;
 mod runner;
 mod session;
 mod setup;

@@ -30,7 +30,7 @@ pub(crate) fn log(directory: &Path, args: &args::Log) -> Result<u8, CliError> {
             folders.insert(attempt.iteration);
         }
         if let Some(line) = report::line(&record.fact) {
-            anstream::println!("{}  {line}", time(record.at));
+            anstream::println!("{}  {line}", super::time(from_millis(record.at)));
         }
         if let (Some(_), Fact::Verified { tail, .. }) = (&args.item, &record.fact) {
             for line in tail.lines() {
@@ -64,10 +64,4 @@ fn of_item<'a>(records: &'a [Record], item: Option<&str>) -> Vec<&'a Record> {
         }
     }
     shown
-}
-
-fn time(at: u64) -> String {
-    jiff::Timestamp::try_from(from_millis(at))
-        .map(|at| jiff::tz::TimeZone::system().to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string())
-        .unwrap_or_default()
 }

@@ -1,11 +1,15 @@
 //! One file for each command.
 
+mod check;
 mod demo;
+mod diff;
 mod log;
 mod mark;
 mod run;
 mod status;
 mod stop;
+
+use std::time::SystemTime;
 
 use crate::{
     args::{Args, Command},
@@ -23,6 +27,15 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Skip(args) => mark::skip(&directory, &args).await,
         Command::Stop(args) => stop::stop(&directory, &args),
         Command::Demo(args) => demo::demo(&args).await,
+        Command::Diff(args) => diff::diff(&directory, &args).await,
+        Command::Check(args) => check::check(&directory, &args).await,
         _ => Err(CliError::usage("later")),
     }
+}
+
+/// A point in time, as the wall clock here shows it.
+fn time(at: SystemTime) -> String {
+    jiff::Timestamp::try_from(at)
+        .map(|at| jiff::tz::TimeZone::system().to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string())
+        .unwrap_or_default()
 }

@@ -4,12 +4,14 @@ mod attempts;
 mod events;
 mod lines;
 mod overview;
+mod patch;
 mod progress;
 
 pub(crate) use attempts::{Glyph, attempts};
 pub(crate) use events::Events;
 pub(crate) use lines::line;
 pub(crate) use overview::Overview;
+pub(crate) use patch::{paint_patch, paint_stat};
 pub(crate) use progress::Progress;
 
 /// The version of everything that is printed as JSON.

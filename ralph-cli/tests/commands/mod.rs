@@ -1,4 +1,6 @@
 //! One module for each command: what people read, and the exit codes.
 
+mod check;
 mod demo;
+mod diff;
 mod support;

@@ -2,6 +2,8 @@
 
 use ralph_core::{Cx, KeepKind, Revision, Vcs, VcsError};
 
+use ralph_vcs::DiffForm;
+
 use crate::support::{Repo, WORK, accept, place, seal, snap, write};
 
 #[tokio::test]
@@ -56,6 +58,8 @@ async fn kept_work_is_listed_and_pruned_by_name_only() {
         let kept = vcs.kept(run, &Cx::new()).await.unwrap();
         kept.into_iter().map(|it| it.name).collect::<Vec<_>>()
     };
+    let first = vcs.kept(None, &Cx::new()).await.unwrap().remove(0);
+    assert_eq!((first.base, first.item.as_deref()), (Some(base.clone()), Some("R01")));
     assert_eq!(listed(None).await, names);
     assert_eq!(listed(Some("run-1")).await, names);
     assert_eq!(listed(Some("run")).await, [""; 0]);
@@ -108,4 +112,33 @@ async fn kept_work_is_never_replaced() {
         names.push(name);
     }
     assert_ne!(names[0], names[1]);
+}
+
+/// Nothing that settings or attributes name is run, and no setting changes what is shown.
+#[tokio::test]
+async fn differences_are_shown_as_they_are() {
+    let repo = Repo::new();
+    repo.commit(".gitattributes", "* diff=odd\n");
+    for (key, value) in [
+        ("diff.external", "touch hit; true"),
+        ("diff.odd.command", "touch hit; true"),
+        ("diff.odd.textconv", "touch hit; true"),
+        ("diff.noprefix", "true"),
+        ("color.ui", "always"),
+    ] {
+        repo.git(&["config", key, value]);
+    }
+    let (vcs, base) = repo.begin().await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    write(&site.join("a\tb"), "one\ntwo\u{1b}[31m\n");
+    let work = snap(&vcs, &base).await.revision.unwrap();
+    let patch = vcs.diff(&base, &work, DiffForm::Patch, &Cx::new()).await.unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    assert!(patch.starts_with("diff --git \"a/a\\tb\" \"b/a\\tb\"\nnew file mode 100644\n"), "{patch}");
+    assert!(patch.ends_with("@@ -0,0 +1,2 @@\n+one\n+two\u{1b}[31m\n"), "{patch}");
+    let stat = vcs.diff(&base, &work, DiffForm::Stat, &Cx::new()).await.unwrap();
+    assert!(String::from_utf8(stat).unwrap().ends_with(" 1 file changed, 2 insertions(+)\n"));
+    assert!(!repo.root.join("hit").exists() && !site.join("hit").exists());
+    let option = Revision::new("--output=x");
+    assert!(matches!(vcs.diff(&option, &work, DiffForm::Stat, &Cx::new()).await, Err(VcsError::NoRevision(_))));
 }

@@ -1,0 +1,58 @@
+use super::support::Scratch;
+
+const AGENT: &str = "[agent]\nbackend = \"command\"\ncommand = [\"sh\", \"-c\", \"true\"]\n";
+
+fn checked(files: &[(&str, &str)], args: &[&str]) -> String {
+    let scratch = Scratch::repo(files);
+    let said = scratch.ralph(args);
+    let status = scratch.git(&["status", "--porcelain"]);
+    assert_eq!(status, "", "nothing is changed");
+    scratch.stable(&format!("exit {}\n{}{}", said.code, said.stdout, said.stderr))
+}
+
+#[test]
+fn a_good_plan() {
+    let prd = "Verify: sh test.sh\n\n- [ ] R01: Greet\n  Verify: sh greet.sh | grep Hello\n";
+    insta::assert_snapshot!(checked(&[("ralph-loop/ralph.toml", AGENT), ("ralph-loop/PRD-P1.md", prd)], &["check"]));
+}
+
+#[test]
+fn an_odd_plan_is_told_and_may_run() {
+    let prd = "# Shop\n\n- [ ] R01: Write tests\n  - write tests that pass\n  Verify: npm test || true\n\
+               - [~] R02: Sell\n- [ ] R03: Make the page nicer\n  - it looks good\n\
+               - [ ] R04: Add a migration for orders\n- [ ] R05: Total\n- [x] R06: looks good\n\n```\n- [ ] no item\n```\n";
+    let settings = format!("{AGENT}[verify]\ncommand = \"npm test | tee log\"\n");
+    insta::assert_snapshot!(checked(
+        &[("ralph-loop/ralph.toml", &settings), ("ralph-loop/PRD-P1.md", prd)],
+        &["check"]
+    ));
+}
+
+#[test]
+fn what_stops_a_run_has_a_place() {
+    let good = "Verify: make\n- [ ] R01: Greet\n  Verify: make greet\n";
+    let elsewhere = format!("{AGENT}[run]\nbranch = \"main\"\n[budget]\ncost_usd = 5\n");
+    let cases = [
+        ("", "Verfy: npm test\n\n- [ ] R01: Greet\n- [ ] R01: Part\n"),
+        (AGENT, "- [ ] R01: Greet\n  Verify: make\n- [ ] R02: Part\n"),
+        ("[agent]\nbackend = \"clade\"\n", good),
+        (&elsewhere, good),
+    ];
+    let mut shown = String::new();
+    for (settings, prd) in cases {
+        let files = [("ralph-loop/ralph.toml", settings), ("ralph-loop/PRD-P1.md", prd)];
+        shown.push_str(&format!("{}\n", checked(&files, &["check"])));
+    }
+    shown.push_str(&checked(&[("ralph-loop/ralph.toml", AGENT)], &["check"]));
+    shown.push_str(&checked(&[("ralph-loop/ralph.toml", AGENT)], &["check", "PRD.txt"]));
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn the_same_for_machines() {
+    let prd = "Verify: make\n\n- [ ] R01: Greet\n  - looks good\n- [ ] R01: Part\n";
+    insta::assert_snapshot!(checked(
+        &[("ralph-loop/ralph.toml", AGENT), ("ralph-loop/PRD-P1.md", prd)],
+        &["check", "--json"]
+    ));
+}
