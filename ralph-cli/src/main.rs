@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod crash_point;
 mod error;
 mod plan;
 mod project;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    Cx, ItemStatus, Observer as _, Outcome, Phase, Prompt, PromptInput, Ralph, RunError, RunId, Stop, StopReason,
+    Cx, ItemStatus, Observer as _, Outcome, Phase, Prompt, PromptInput, RunError, RunId, Stop, StopReason,
     engine::{Artifacts, Switches},
     ledger::{FileDecisions, Holder, LedgerLock, LockError, MarkdownPrd, Recorder, Summary},
     printable,
@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     args,
+    crash_point::CrashPoint,
     error::CliError,
     plan::Configured,
     project::{self, Project},
@@ -64,15 +65,16 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     let recorder = std::sync::Arc::new(Recorder::new(ledger.clone()));
     let (watched, learnings) = (std::sync::Arc::clone(&recorder), ledger.clone());
     let decisions = FileDecisions::new(ledger.clone());
-    let mut ralph = Ralph::over(
+    let crash = CrashPoint::from_environment()?;
+    let ralph = crash.ralph(
         std::sync::Arc::new(plan.clone()),
         agent,
         std::sync::Arc::new(wire::verifier(&settings)),
         std::sync::Arc::new(vcs),
-    )
-    .journal(runs::journal(ledger), run.clone())
-    .decisions(decisions)
-    .budget(settings.budget())
+    );
+    let mut ralph = crash
+        .records(ralph, runs::journal(ledger), run.clone(), decisions)
+        .budget(settings.budget())
     .attempts(settings.run.attempts)
     .retry_from(settings.run.retry_from)
     .require_signal(settings.agent.require_signal)
