@@ -49,8 +49,6 @@ impl CrashPoint {
     /// The same run with its records.
     pub(crate) fn records(&self, ralph: Ralph, journal: JsonlJournal, run: RunId, decisions: FileDecisions) -> Ralph {
         let Some(faults) = &self.0 else { return ralph.journal(journal, run).decisions(decisions) };
-        ralph
-            .journal(Faulty::new(Arc::new(journal), faults), run)
-            .decisions(Faulty::new(Arc::new(decisions), faults))
+        ralph.journal(Faulty::new(Arc::new(journal), faults), run).decisions(Faulty::new(Arc::new(decisions), faults))
     }
 }

@@ -75,15 +75,15 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     let mut ralph = crash
         .records(ralph, runs::journal(ledger), run.clone(), decisions)
         .budget(settings.budget())
-    .attempts(settings.run.attempts)
-    .retry_from(settings.run.retry_from)
-    .require_signal(settings.agent.require_signal)
-    .session_limit(settings.agent.timeout)
-    .setup(wire::setup(&settings))
-    .env_check(wire::env_check(&settings))
-    .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
-    .learnings(move || ralph_core::ledger::learnings(&learnings))
-    .observe(move |event: &ralph_core::Event| watched.on_event(event));
+        .attempts(settings.run.attempts)
+        .retry_from(settings.run.retry_from)
+        .require_signal(settings.agent.require_signal)
+        .session_limit(settings.agent.timeout)
+        .setup(wire::setup(&settings))
+        .env_check(wire::env_check(&settings))
+        .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
+        .learnings(move || ralph_core::ledger::learnings(&learnings))
+        .observe(move |event: &ralph_core::Event| watched.on_event(event));
     ralph = if args.json { ralph.observe(Events) } else { ralph.observe(Progress::new()) };
     greet(args.json, &phase, &info, &run, taken_up.is_some(), &notes);
     if swept.killed > 0 {

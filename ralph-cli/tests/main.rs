@@ -1,0 +1,5 @@
+//! The real program, on real repositories, with agents that are shell scripts.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod e2e;
