@@ -4,6 +4,11 @@ mod support;
 
 mod attempts;
 mod claims;
+mod crashes;
+mod hostile;
+mod locks;
+mod people;
 mod refusals;
+mod stops;
 mod verifiers;
 mod walk;

@@ -206,6 +206,12 @@ impl Scratch {
         self.git(&["log", "--reverse", "--format=%s", &format!("main..{BRANCH}")]).lines().map(str::to_owned).collect()
     }
 
+    /// The same, where there may be no branch yet.
+    pub(crate) fn commits_if_any(&self) -> Vec<String> {
+        let branch = self.git(&["for-each-ref", &format!("refs/heads/{BRANCH}")]);
+        if branch.is_empty() { Vec::new() } else { self.commits() }
+    }
+
     /// The values of one trailer in the branch's own commits, oldest first.
     pub(crate) fn trailers(&self, key: &str) -> Vec<String> {
         let format = format!("--format=%(trailers:key={key},valueonly,separator=%x2C)");
