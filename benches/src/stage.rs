@@ -1,11 +1,6 @@
 //! A repository of a given size with a plan, and the stub agent and verifier that all loops use.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    path::PathBuf,
-    process::Command,
-};
+use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 
 /// What the agent does, as a shell line: four files, two of them new, and some output. Only what the shell has built in.
 pub const AGENT: &str = "read -r n <count.txt; n=$((n + 1)); echo $n >count.txt; echo \"note $n\" >notes/$n.txt; \
@@ -84,4 +79,3 @@ pub fn prd(items: usize) -> String {
     }
     text
 }
-

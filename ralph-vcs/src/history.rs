@@ -70,13 +70,7 @@ impl GitVcs {
     ///
     /// # Errors
     /// [`VcsError::NoRevision`] where one of the ends is not there.
-    pub async fn patch(
-        &self,
-        base: &Revision,
-        tip: &Revision,
-        max: usize,
-        cx: &Cx,
-    ) -> Result<Vec<u8>, VcsError> {
+    pub async fn patch(&self, base: &Revision, tip: &Revision, max: usize, cx: &Cx) -> Result<Vec<u8>, VcsError> {
         self.require(base, cx).await?;
         self.require(tip, cx).await?;
         let call = self
