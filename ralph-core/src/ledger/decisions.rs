@@ -110,16 +110,13 @@ impl FileDecisions {
         let recording = |error| failed("recorded", error);
         let _lock = self.lock().map_err(recording)?;
         let mut all = self.list()?;
-        // A step's key is the same on every replay within its run. Another run may ask anew, but not for what is still
-        // waiting.
+        // A step's key is the same on every replay within its run. Another run may ask anew, but not for the mark of an
+        // item that is still waiting.
+        let step = |asked: &Decision| asked.key.strip_prefix(asked.run.as_str()).map(str::to_owned);
         let known = |queued: &&Queued| {
             let asked = &queued.decision;
-            let waits = queued.answer.is_none() && asked.question == decision.question;
-            (asked.key == decision.key && asked.run == decision.run)
-                || (waits
-                    && asked.phase == decision.phase
-                    && asked.item == decision.item
-                    && decision.revision.is_none())
+            let waits = queued.answer.is_none() && step(asked).is_some_and(|step| step.ends_with("/marked"));
+            (asked.key == decision.key && asked.run == decision.run) || (waits && step(asked) == step(decision))
         };
         if let Some(known) = all.iter().find(known) {
             return Ok(known.id.clone());

@@ -30,7 +30,7 @@ use crate::{
 /// let mut machine = Machine::new();
 /// machine.apply(&Fact::Opened { rules: Rules::default() }).unwrap();
 /// let Step::Do { effect, .. } = machine.step() else { panic!() };
-/// assert!(matches!(effect, Effect::Look { .. }));
+/// assert!(matches!(*effect, Effect::Look { .. }));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {

@@ -194,3 +194,18 @@ fn a_page_that_came_just_before_a_crash_is_no_edit() {
     submit(&resumed, &plain("c"));
     assert_eq!(resumed.trouble(), Vec::<String>::new());
 }
+
+#[test]
+fn a_mark_that_still_waits_is_not_asked_about_again() {
+    let place = tempfile::tempdir().unwrap();
+    let queue = queue(place.path());
+    let asked = |run: &str, step: &str| {
+        let mut decision = plain(&format!("{run}/{step}"));
+        decision.run = run.into();
+        submit(&queue, &decision)
+    };
+    let first = asked("one", "P1/R03/marked");
+    assert_eq!(asked("two", "P1/R03/marked"), first, "another run meets the same mark");
+    // The control: what another run asks of its own is another question.
+    assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
+}

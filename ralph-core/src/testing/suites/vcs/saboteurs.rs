@@ -208,6 +208,10 @@ impl Vcs for Double {
         "a double"
     }
 
+    fn folder(&self, site: Site) -> PathBuf {
+        self.root(site)
+    }
+
     async fn tip(&self, since: Option<&Revision>, _: &Cx) -> Result<Tip, VcsError> {
         let state = self.state.lock().unwrap();
         let found = state.branch.clone();
