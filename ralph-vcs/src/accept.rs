@@ -92,11 +92,7 @@ impl GitVcs {
 
     /// Runs one batch of ref changes. Neither a cancellation nor a dropped future ends it: it takes milliseconds, and a
     /// git that is killed in it leaves locks that would stop every later one.
-    pub(crate) async fn update_refs(
-        &self,
-        lines: Vec<u8>,
-        reason: &'static str,
-    ) -> Result<Output, VcsError> {
+    pub(crate) async fn update_refs(&self, lines: Vec<u8>, reason: &'static str) -> Result<Output, VcsError> {
         let git = self.git.clone();
         let task = tokio::spawn(async move {
             let call = git.call("update-ref").args(["-m", reason]);
