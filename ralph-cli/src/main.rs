@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod demo;
 mod error;
+mod init;
 mod output;
 mod plan;
 mod project;

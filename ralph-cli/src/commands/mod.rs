@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod diff;
 mod doctor;
+mod init;
 mod log;
 mod mark;
 mod run;
@@ -31,6 +32,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Diff(args) => diff::diff(&directory, &args).await,
         Command::Check(args) => check::check(&directory, &args).await,
         Command::Doctor(args) => uncut(doctor::doctor(&directory, &args)).await,
+        Command::Init(args) => init::init(&directory, &args),
         _ => Err(CliError::usage("later")),
     }
 }

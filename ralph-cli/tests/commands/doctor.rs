@@ -16,7 +16,6 @@ fn assert_snapshot(name: &str, text: &str) {
     filters.push((r"\d+(\.\d)? GiB", "[size]"));
     filters.push((r"✓ git         \d+\.\d+[^;]*;", "✓ git         [version];"));
     filters.push((r"repo-[0-9a-f]{10}|repo-\[commit\]", "[repo]"));
-    filters.push((r"(/usr)?/bin/sh", "[sh]"));
     // Where lines break depends on how long the path of the scratch folder is.
     filters.push((r"\n {14}([^|])", " $1"));
     insta::with_settings!({filters => filters}, { insta::assert_snapshot!(name, text) });

@@ -4,4 +4,5 @@ mod check;
 mod demo;
 mod diff;
 mod doctor;
+mod init;
 mod support;
