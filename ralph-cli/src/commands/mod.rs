@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod check;
+mod clean;
 mod demo;
 mod diff;
 mod doctor;
@@ -33,7 +34,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Check(args) => check::check(&directory, &args).await,
         Command::Doctor(args) => uncut(doctor::doctor(&directory, &args)).await,
         Command::Init(args) => init::init(&directory, &args),
-        _ => Err(CliError::usage("later")),
+        Command::Clean(args) => clean::clean(&directory, &args).await,
     }
 }
 

@@ -1,6 +1,7 @@
 //! One module for each command: what people read, and the exit codes.
 
 mod check;
+mod clean;
 mod demo;
 mod diff;
 mod doctor;

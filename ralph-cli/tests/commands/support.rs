@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 /// The system's programs that are used.
@@ -92,6 +92,12 @@ impl Scratch {
     /// Runs the program in the repository.
     pub(super) fn ralph(&self, args: &[&str]) -> Said {
         self.ralph_in(&self.path(), args)
+    }
+
+    /// Starts the program in the repository and does not wait for it.
+    pub(super) fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.scrubbed(env!("CARGO_BIN_EXE_ralph"), &self.path());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     pub(super) fn ralph_in(&self, folder: &Path, args: &[&str]) -> Said {
