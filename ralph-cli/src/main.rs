@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod crash_point;
 mod demo;
 mod error;
 mod init;

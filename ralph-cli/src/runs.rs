@@ -66,6 +66,10 @@ pub(crate) fn last_stop(records: &[Record]) -> Option<StopReason> {
 pub(crate) fn open(ledger: &Ledger, info: &RunInfo) -> Result<Option<RunId>, CliError> {
     let last = all(ledger)?.into_iter().rfind(|(_, known)| known == info);
     let Some((run, _)) = last else { return Ok(None) };
+    // Without its journal there is nothing to go on from, and the logs know records of it that would come again.
+    if !journal(ledger).path(&run).exists() {
+        return Ok(None);
+    }
     let success = last_stop(&records(ledger, &run)?) == Some(StopReason::Success);
     Ok((!success).then_some(run))
 }

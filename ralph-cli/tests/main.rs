@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod commands;
+mod e2e;

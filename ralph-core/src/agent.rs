@@ -143,6 +143,9 @@ pub enum SessionEnd {
     Limit(String),
     /// It was ended because somebody cancelled the run.
     Cancelled,
+    /// In the middle of the session the agent could no longer be used: a refused login, an account without credit.
+    /// Repeating will not help. Holds why and what to do.
+    Unusable(String),
     /// Trouble that is not the item's fault; the session is to be repeated.
     Unavailable {
         /// Which.
@@ -274,8 +277,8 @@ impl AgentError {
 /// interrupted and does not call again for it.
 ///
 /// # Errors
-/// `Err` means that no session took place and nothing was spent: program missing, login refused. A refused login that
-/// shows only in the middle of a session is an error as well.
+/// `Err` means that no session took place and nothing was spent: program missing, login refused. A refusal that shows
+/// only when something has been spent is [`SessionEnd::Unusable`], with the usage.
 ///
 /// # Implementing
 /// ```

@@ -58,11 +58,11 @@ string_id! {
 impl Digest {
     /// The SHA-256 of `bytes`, in hexadecimal.
     pub fn of(bytes: &[u8]) -> Self {
-        use fmt::Write as _;
+        const HEX: &[u8; 16] = b"0123456789abcdef";
         let mut text = String::with_capacity(64);
         for byte in Sha256::digest(bytes) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
+            text.push(char::from(HEX[usize::from(byte >> 4)]));
+            text.push(char::from(HEX[usize::from(byte & 15)]));
         }
         Self(text)
     }

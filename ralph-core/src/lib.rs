@@ -1,4 +1,62 @@
 //! The vocabulary, seams, machine and engine of Ralph: an unattended, verified loop for coding agents.
+//!
+//! ```text
+//!            people                            embedders
+//!         PRD   ralph …                            │
+//!            │     │                     builder · events
+//!   ┌────────▼─────▼──────── control plane ────────▼──┐
+//!   │ PlanSource   Journal   DecisionSink   Observer  │
+//!   │        ▲        ▲           ▲            ▲      │
+//!   │        └────────┴── engine ─┴────────────┘      │   engine: step → one effect → one fact
+//!   │                      │ │                        │   machine: pure; apply(fact), step()
+//!   └──────────────────────┼─┼────────────────────────┘
+//!                          │ │
+//!   ┌───────────── data plane (untrusted) ────────────┐
+//!   │  Vcs: workspace, candidate, clean checkout      │
+//!   │  AgentBackend: one session in the workspace     │
+//!   │  Verifier: verdict here, then on the candidate  │
+//!   │  Gate: open · closed · ask                      │
+//!   └─────────────────────────────────────────────────┘
+//! ```
+//!
+//! [`Ralph`] walks a plan: it takes one item, gives it to a fresh session of an [`AgentBackend`] in a workspace of the
+//! [`Vcs`], lets a [`Verifier`] judge what is there and once more on a clean checkout of the commit, and only then moves
+//! the branch. What the agent says is a [`Signal`] and never a verdict.
+//!
+//! ```
+//! # #[cfg(feature = "testing")]
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use ralph_core::{MemoryPlan, Ralph, StopReason, agent_fn, testing::MemoryVcs, verifier};
+//!
+//! let plan = MemoryPlan::of(["write a greeting"]);
+//! let agent = agent_fn("greeter", |brief| {
+//!     std::fs::write(brief.workspace.join("greeting"), "hello\n")?;
+//!     Ok("done, and all tests pass!".to_owned())
+//! });
+//! let check = verifier("there is a greeting", |folder| Ok(folder.join("greeting").exists()));
+//!
+//! let outcome = Ralph::builder(plan, agent, check, MemoryVcs::new()).run().await.unwrap();
+//! assert_eq!(outcome.stop.reason, StopReason::Success);
+//! # });
+//! ```
+//!
+//! # Where things are
+//!
+//! - The seams, each with its contract and the shortest implementation: [`AgentBackend`], [`Verifier`], [`Vcs`],
+//!   [`Gate`], [`DecisionSink`], [`PlanSource`], [`Journal`], [`Observer`], [`Clock`].
+//! - [`machine`] decides, [`engine`] does; embedders may drive the machine themselves.
+//! - [`ledger`]: Markdown PRDs, the journal in a file, the logs and the queue of a control folder.
+//! - `testing` (feature): scripted agents, in-memory doubles, a simulator that crashes, and the conformance suites.
+//!
+//! # Features
+//!
+//! | feature | what | default |
+//! | --- | --- | --- |
+//! | `engine` | the loop on this machine; needs a tokio runtime with time | yes |
+//! | `ledger` | the control folder's files | yes |
+//! | `testing` | doubles, simulator, conformance suites; outside semver | no |
+//!
+//! Without features the crate is the vocabulary, the seams and the machine, and needs no runtime.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

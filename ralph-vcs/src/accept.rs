@@ -4,7 +4,7 @@ use ralph_core::{Accepted, Cx, Revision, VcsError};
 
 use crate::{
     GitVcs,
-    git::{Output, line},
+    git::{Output, line, other},
 };
 
 impl GitVcs {
@@ -28,15 +28,9 @@ impl GitVcs {
                 return self.outcome(revision, expected, None, cx).await;
             }
         }
-        let pin = self.pin_of(revision, cx).await?;
-        let mut lines = format!("start\0update {}\0{revision}\0{expected}\0", self.branch_ref);
-        if let Some(pin) = pin {
-            lines.push_str(&format!("delete {pin}\0{revision}\0"));
-        }
-        lines.push_str("prepare\0commit\0");
-        let output = self.update_refs(lines.into_bytes(), "ralph: accept").await?;
+        let lines = format!("update {}\0{revision}\0{expected}\0", self.branch_ref);
+        let output = self.update_and_unpin(&lines, revision, "ralph: accept", cx).await?;
         if output.success() {
-            self.forget_pin(revision);
             return Ok(Accepted::Landed);
         }
         self.outcome(revision, expected, Some(&output), cx).await
@@ -72,11 +66,39 @@ impl GitVcs {
         Ok(Accepted::Lost(format!("the branch {} is at {found}", self.options.branch)))
     }
 
-    /// Runs one batch of ref changes. It is not ended by a cancellation: it takes milliseconds, and a git that is killed
-    /// in it leaves locks.
-    pub(crate) async fn update_refs(&self, lines: Vec<u8>, reason: &str) -> Result<Output, VcsError> {
-        let call = self.git.call("update-ref").args(["-m", reason]);
-        call.args(["--no-deref", "-z", "--stdin"]).stdin(lines).run_through().await
+    /// Runs `lines` and, in the same transaction, removes the pin of `revision`.
+    pub(crate) async fn update_and_unpin(
+        &self,
+        lines: &str,
+        revision: &Revision,
+        reason: &'static str,
+        cx: &Cx,
+    ) -> Result<Output, VcsError> {
+        let pin = self.pin_of(revision, cx).await?;
+        let unpin = pin.as_ref().map(|pin| format!("delete {pin}\0{revision}\0"));
+        let whole = |unpin: &str| format!("start\0{lines}{unpin}prepare\0commit\0").into_bytes();
+        let mut output = self.update_refs(whole(&unpin.unwrap_or_default()), reason).await?;
+        if let Some(pin) = pin.filter(|_| !output.success()) {
+            // A pin that somebody removed or that holds newer work is no reason to fail.
+            if self.read_ref(&pin, cx).await?.as_ref() != Some(revision) {
+                output = self.update_refs(whole(""), reason).await?;
+            }
+        }
+        if output.success() {
+            self.memory().pins.remove(revision);
+        }
+        Ok(output)
+    }
+
+    /// Runs one batch of ref changes. Neither a cancellation nor a dropped future ends it: it takes milliseconds, and a
+    /// git that is killed in it leaves locks that would stop every later one.
+    pub(crate) async fn update_refs(&self, lines: Vec<u8>, reason: &'static str) -> Result<Output, VcsError> {
+        let git = self.git.clone();
+        let task = tokio::spawn(async move {
+            let call = git.call("update-ref").args(["-m", reason]);
+            call.args(["--no-deref", "-z", "--stdin"]).stdin(lines).run_through().await
+        });
+        task.await.map_err(|error| other("git update-ref", error))?
     }
 
     /// The commit that the ref `name` holds.

@@ -7,12 +7,13 @@ use std::{
     time::SystemTime,
 };
 
-use ralph_core::{Cx, VcsError};
+use ralph_core::{Cx, RunId, VcsError};
 use tokio::sync::Mutex;
 
 use crate::{
     GitVcs,
     git::other,
+    keep::component,
     site::{OWNER, owned_by},
     walk::{list, open_folder, open_root, remove},
 };
@@ -61,6 +62,29 @@ impl GitVcs {
         let failed = |error: Box<dyn std::error::Error + Send + Sync>| other("removing the sites", error);
         task.await.map_err(|error| failed(error.into()))?.map_err(|error| failed(error.into()))?;
         Ok(removed)
+    }
+
+    /// Removes the pins of `run`: of snapshots that were neither accepted nor kept, because a later attempt took their
+    /// place. For when the run is over. Answers how many went.
+    ///
+    /// # Errors
+    /// Only if git cannot answer.
+    pub async fn remove_pins(&self, run: &RunId, cx: &Cx) -> Result<usize, VcsError> {
+        let below = format!("refs/ralph/work/{}/", component(run.as_str()));
+        let call = self.git.call("for-each-ref").args(["--format=%(refname)", &below]);
+        let list = call.ok(cx).await?;
+        let list = String::from_utf8_lossy(&list);
+        let lines: String = list.lines().map(|name| format!("delete {name}\0\0")).collect();
+        if lines.is_empty() {
+            return Ok(0);
+        }
+        let lines = format!("start\0{lines}prepare\0commit\0");
+        let output = self.update_refs(lines.into_bytes(), "ralph: prune").await?;
+        if !output.success() {
+            return Err(output.failed("update-ref"));
+        }
+        self.memory().pins.retain(|_, pin| !pin.starts_with(&below));
+        Ok(list.lines().count())
     }
 
     /// Removes the names of kept work, which lets git collect it: those of `names` that are ours and were committed

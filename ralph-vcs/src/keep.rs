@@ -56,15 +56,9 @@ impl GitVcs {
         let name = format!("refs/ralph/{kind}/{}", attempt_path(run, attempt));
         // Other work under the same name is never thrown away for it.
         for name in [name.clone(), format!("{name}-{}", revision.short())] {
-            let pin = self.pin_of(revision, cx).await?;
-            let mut lines = format!("start\0create {name}\0{revision}\0");
-            if let Some(pin) = &pin {
-                lines.push_str(&format!("delete {pin}\0{revision}\0"));
-            }
-            lines.push_str("prepare\0commit\0");
-            let output = self.update_refs(lines.into_bytes(), "ralph: keep").await?;
+            let lines = format!("create {name}\0{revision}\0");
+            let output = self.update_and_unpin(&lines, revision, "ralph: keep", cx).await?;
             if output.success() {
-                self.forget_pin(revision);
                 return Ok(name);
             }
             match self.read_ref(&name, cx).await? {
@@ -98,10 +92,6 @@ impl GitVcs {
         let output = call.run(cx).await?;
         let first = crate::git::line(&output.stdout);
         Ok((output.success() && !first.is_empty()).then_some(first))
-    }
-
-    pub(crate) fn forget_pin(&self, revision: &Revision) {
-        self.memory().pins.remove(revision);
     }
 }
 

@@ -4,6 +4,28 @@
 //! there what it likes, to its `.git` as well, for git itself is always told the operator's repository, the folder and a
 //! private index by name, and nothing that an agent wrote is ever read as a setting. What it left becomes one commit;
 //! the run's branch moves to it in one durable transaction, and only by [`Vcs::accept`](ralph_core::Vcs::accept).
+//!
+//! ```no_run
+//! use ralph_core::{Caches, Cx, Site, Tip, Vcs};
+//! use ralph_vcs::{GitOptions, GitVcs};
+//!
+//! # async fn example() -> Result<(), ralph_core::VcsError> {
+//! let vcs = GitVcs::open(GitOptions::new(".", "ralph/prd-p1", "/var/lib/ralph/site")).await?;
+//! let cx = Cx::new();
+//! for refusal in vcs.preflight(&cx).await?.refusals {
+//!     eprintln!("{refusal}");
+//! }
+//! if let Tip::At(tip) = vcs.tip(None, &cx).await? {
+//!     let placed = vcs.place(Site::Work { lane: 0 }, &tip, Caches::Keep, &cx).await?;
+//!     println!("an agent may work in {}", placed.folder.display());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`FolderVcs`] does the same for work that is not in git, by copies.
+//!
+//! Unix only: sites are walked by open folders, so that no link is ever followed.
 
 mod accept;
 mod agent_git;

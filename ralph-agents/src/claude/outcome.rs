@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use ralph_core::{AgentError, SessionEnd, SessionReport, Trouble, Usage, Usd};
+use ralph_core::{AgentError, SessionEnd, SessionReport, Trouble, Usage, Usd, chain};
 
 use crate::{
     claude::stream::Facts,
@@ -68,9 +68,15 @@ impl Outcome {
     /// The same as the report of a backend.
     ///
     /// # Errors
-    /// That no session took place: the login is refused, the settings are.
+    /// That no session took place: the login is refused, the settings are. Where something was spent before that became
+    /// clear, it is a report with [`SessionEnd::Unusable`].
     pub fn into_report(self) -> Result<SessionReport, AgentError> {
-        let mut report = SessionReport::new(self.end?).with_said(self.said).with_usage(self.usage);
+        let spent = self.usage.cost.is_some_and(|cost| cost > Usd::ZERO);
+        let end = match self.end {
+            Err(error) if spent => SessionEnd::Unusable(chain(&error)),
+            end => end?,
+        };
+        let mut report = SessionReport::new(end).with_said(self.said).with_usage(self.usage);
         report.structured = self.structured;
         report.session_id = self.session_id;
         report.compactions = self.compactions;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    Cx, ItemStatus, Observer as _, Outcome, Phase, Prompt, PromptInput, Ralph, RunError, RunId, Stop, StopReason,
+    Cx, ItemStatus, Observer as _, Outcome, Phase, Prompt, PromptInput, RunError, RunId, Stop, StopReason,
     engine::{Artifacts, Switches},
     ledger::{FileDecisions, Holder, LedgerLock, LockError, MarkdownPrd, Recorder, Summary},
     printable,
@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     args,
+    crash_point::CrashPoint,
     error::CliError,
     plan::Configured,
     project::{self, Project},
@@ -64,24 +65,25 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     let recorder = std::sync::Arc::new(Recorder::new(ledger.clone()));
     let (watched, learnings) = (std::sync::Arc::clone(&recorder), ledger.clone());
     let decisions = FileDecisions::new(ledger.clone());
-    let mut ralph = Ralph::over(
+    let crash = CrashPoint::from_environment()?;
+    let ralph = crash.ralph(
         std::sync::Arc::new(plan.clone()),
         agent,
         std::sync::Arc::new(wire::verifier(&settings)),
         std::sync::Arc::new(vcs),
-    )
-    .journal(runs::journal(ledger), run.clone())
-    .decisions(decisions)
-    .budget(settings.budget())
-    .attempts(settings.run.attempts)
-    .retry_from(settings.run.retry_from)
-    .require_signal(settings.agent.require_signal)
-    .session_limit(settings.agent.timeout)
-    .setup(wire::setup(&settings))
-    .env_check(wire::env_check(&settings))
-    .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
-    .learnings(move || ralph_core::ledger::learnings(&learnings))
-    .observe(move |event: &ralph_core::Event| watched.on_event(event));
+    );
+    let mut ralph = crash
+        .records(ralph, runs::journal(ledger), run.clone(), decisions)
+        .budget(settings.budget())
+        .attempts(settings.run.attempts)
+        .retry_from(settings.run.retry_from)
+        .require_signal(settings.agent.require_signal)
+        .session_limit(settings.agent.timeout)
+        .setup(wire::setup(&settings))
+        .env_check(wire::env_check(&settings))
+        .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
+        .learnings(move || ralph_core::ledger::learnings(&learnings))
+        .observe(move |event: &ralph_core::Event| watched.on_event(event));
     ralph = if args.json { ralph.observe(Events) } else { ralph.observe(Progress::new()) };
     greet(args.json, &phase, &info, &run, taken_up.is_some(), &notes);
     if swept.killed > 0 {

@@ -54,7 +54,8 @@ pub(crate) fn attempts(records: &[Record]) -> BTreeMap<ItemRef, Vec<Glyph>> {
                 continue;
             }
             Fact::Ended {
-                end: End::Cancelled | End::Interrupted | End::Unavailable { .. } | End::NoAgent(_), ..
+                end: End::Cancelled | End::Interrupted | End::Unavailable { .. } | End::NoAgent(_) | End::Unusable(_),
+                ..
             } => Glyph::Lost,
             Fact::Accepted { .. } => Glyph::Accepted,
             Fact::Kept { kind: KeepKind::Rejected, .. } => Glyph::Failed,

@@ -24,7 +24,8 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
                 End::Unavailable { trouble, detail, wait_ms, .. } => {
                     format!("agent not available ({trouble}: {detail}); waiting {}", seconds(*wait_ms))
                 }
-                End::NoAgent(why) => format!("no session: {why}"),
+                End::NoAgent(why) => format!("did not take place: {why}"),
+                End::Unusable(why) => format!("could not go on: {why}"),
             };
             format!("  session {how} ({}{cost})", seconds(*took_ms))
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    ItemRef, ItemStatus, Phase, Record, Spent, Stop, StopReason,
+    ItemRef, ItemStatus, Phase, Record, Spent, Stop, StopReason, Usd,
     ledger::Holder,
     machine::{Fact, Iteration, Machine},
     printable,
@@ -161,7 +161,11 @@ impl Overview {
             0 => String::new(),
             sessions => format!("; {} did not say what it cost", count(sessions, "session")),
         };
-        let _ = writeln!(page, "\nCost {}, {} tokens{unknown}", self.spent.cost, self.spent.tokens);
+        if self.spent.cost == Usd::ZERO && self.spent.unknown_cost > 0 {
+            let _ = writeln!(page, "\nCost unknown{unknown}");
+        } else {
+            let _ = writeln!(page, "\nCost {}, {} tokens{unknown}", self.spent.cost, self.spent.tokens);
+        }
     }
 
     fn next(&self, page: &mut String) {

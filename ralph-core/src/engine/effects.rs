@@ -37,6 +37,17 @@ pub struct Fault {
     pub source: BoxError,
 }
 
+impl Fault {
+    /// What is wrong with the plan, where that is why.
+    pub(super) fn plan_trouble(&self) -> Option<String> {
+        match self.source.downcast_ref::<PlanError>()? {
+            error @ (PlanError::Invalid(_) | PlanError::Io { operation: "read", .. }) => Some(chain(error)),
+            // A full disk and the like.
+            PlanError::Io { .. } => None,
+        }
+    }
+}
+
 /// Where earlier sessions' learnings come from.
 pub(super) type Learnings = Arc<dyn Fn() -> String + Send + Sync>;
 
@@ -208,6 +219,7 @@ impl Seams {
             SessionEnd::Failed(why) => End::Failed(bounded(&why)),
             SessionEnd::Limit(which) => End::Limit(bounded(&which)),
             SessionEnd::Cancelled => End::Cancelled,
+            SessionEnd::Unusable(why) => End::Unusable(bounded(&why)),
             SessionEnd::Unavailable { trouble, detail, until } => {
                 let now = self.clock.now();
                 let wait = self.backoff.wait(outages, until, now);

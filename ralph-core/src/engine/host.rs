@@ -13,7 +13,7 @@ use super::{
 use crate::{
     budget::Spent,
     clock::{from_millis, millis},
-    cx::Cx,
+    cx::{Cancel, Cx},
     error::Retry,
     event::{Event, Observer},
     id::{DecisionId, ItemRef, Revision, RunId},
@@ -27,7 +27,6 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-#[must_use]
 #[non_exhaustive]
 pub struct Outcome {
     /// The run.
@@ -125,7 +124,14 @@ impl Host {
                             let stop = Stop::new(StopReason::Cancelled, "");
                             self.record(&mut tape, Fact::Stopped { stop }).await?;
                         }
-                        Err(fault) => return Err(RunError::Fault(fault)),
+                        Err(fault) => match fault.plan_trouble() {
+                            // A person's edit, not a fault of ours: the step is asked again once it is put right.
+                            Some(why) => {
+                                let stop = Stop::new(StopReason::PlanInvalid, why);
+                                self.record(&mut tape, Fact::Stopped { stop }).await?;
+                            }
+                            None => return Err(RunError::Fault(fault)),
+                        },
                     }
                 }
             }
@@ -194,11 +200,24 @@ impl Host {
             | Effect::Wait { .. } => None,
         };
         let (observers, run, whose) = (self.observers.clone(), self.run.clone(), attempt.clone());
-        let mut cx =
-            Cx::new().with_cancel(self.switches.now.clone()).with_redelivered(redelivered).with_live(move |line| {
-                let event = Event::Live { run: run.clone(), attempt: whose.clone(), line: line.to_owned() };
-                observers.iter().for_each(|observer| observer.on_event(&event));
-            });
+        // What brings work into safety is short, and is done even when everything is to end now.
+        let cancel = match effect {
+            Effect::Capture { .. }
+            | Effect::Accept { .. }
+            | Effect::Keep { .. }
+            | Effect::Ask { .. }
+            | Effect::Mark { .. } => Cancel::new(),
+            Effect::Look { .. }
+            | Effect::Prepare { .. }
+            | Effect::Session { .. }
+            | Effect::Verify { .. }
+            | Effect::Judge { .. }
+            | Effect::Wait { .. } => self.switches.now.clone(),
+        };
+        let mut cx = Cx::new().with_cancel(cancel).with_redelivered(redelivered).with_live(move |line| {
+            let event = Event::Live { run: run.clone(), attempt: whose.clone(), line: line.to_owned() };
+            observers.iter().for_each(|observer| observer.on_event(&event));
+        });
         if let Some(attempt) = attempt {
             cx = cx.with_attempt(attempt);
         }

@@ -272,6 +272,7 @@ fn judged(page: &mut String, fact: &Fact) {
                     format!("found no agent: {trouble}: {}", text(detail))
                 }
                 End::NoAgent(why) => format!("did not take place: {}", text(why)),
+                End::Unusable(why) => format!("could not go on: {}", text(why)),
             };
             let _ = writeln!(page, "- it {how} (cost {})", logs::cost(usage.cost));
             if let Some(signal) = signal.as_ref().filter(|signal| !signal.summary.is_empty()) {

@@ -60,6 +60,7 @@ impl Machine {
                 Ending::Judge(signal.cloned())
             }
             End::Cancelled if self.cancel => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
+            End::Unusable(why) => Ending::Keep(Next::Halt(Stop::new(StopReason::AgentUnavailable, why.clone()))),
             // Cancelled, but not by the run: somebody ended the agent from outside.
             End::Cancelled | End::Interrupted => {
                 if let Some(current) = &mut self.current {

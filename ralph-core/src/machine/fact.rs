@@ -314,6 +314,8 @@ pub enum End {
         /// The wall time at which the wait is over, in milliseconds since the epoch.
         until: u64,
     },
+    /// The agent can no longer be used, and repeating will not help. Holds why and what to do.
+    Unusable(String),
     /// No session took place, and none will. Holds why and what to do.
     NoAgent(String),
 }

@@ -28,9 +28,20 @@ pub struct FaultPlan(Arc<State>);
 struct State {
     points: AtomicU64,
     die_at: Option<u64>,
-    /// Whether only the chosen operation fails, and the process lives.
-    survives: bool,
+    how: How,
     dead: AtomicBool,
+}
+
+/// What happens at the chosen point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum How {
+    /// The operation fails, and so does everything after it.
+    #[default]
+    Dies,
+    /// Only the chosen operation fails, and the process lives.
+    Fails,
+    /// The process really ends.
+    Aborts,
 }
 
 impl FaultPlan {
@@ -46,7 +57,12 @@ impl FaultPlan {
 
     /// The operation at the `n`-th point fails, counted from 1, and the process lives.
     pub fn fails_at(n: u64) -> Self {
-        Self(Arc::new(State { die_at: Some(n), survives: true, ..State::default() }))
+        Self(Arc::new(State { die_at: Some(n), how: How::Fails, ..State::default() }))
+    }
+
+    /// The process is aborted at the `n`-th point, counted from 1: nothing is flushed, dropped or cleaned up.
+    pub fn aborts_at(n: u64) -> Self {
+        Self(Arc::new(State { die_at: Some(n), how: How::Aborts, ..State::default() }))
     }
 
     /// How many points were passed.
@@ -61,11 +77,14 @@ impl FaultPlan {
 
     fn point(&self, operation: &str) -> Result<(), io::Error> {
         let state = &self.0;
-        if state.dead.load(Ordering::SeqCst) && !state.survives {
+        if state.dead.load(Ordering::SeqCst) && state.how != How::Fails {
             return Err(io::Error::other(format!("{operation} after the crash")));
         }
         let point = state.points.fetch_add(1, Ordering::SeqCst) + 1;
         if state.die_at == Some(point) {
+            if state.how == How::Aborts {
+                std::process::abort();
+            }
             state.dead.store(true, Ordering::SeqCst);
             return Err(io::Error::other(format!("{operation}: injected at point {point}")));
         }

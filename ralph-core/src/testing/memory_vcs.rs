@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs, io,
-    path::{Path, PathBuf},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    path::{Component, Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -19,6 +20,27 @@ use crate::{
 
 /// Paths with their content.
 pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    File { content: Vec<u8>, program: bool },
+    Link(PathBuf),
+}
+
+type Nodes = BTreeMap<String, Node>;
+
+fn nodes(files: Files) -> Nodes {
+    files.into_iter().map(|(path, content)| (path, Node::File { content, program: false })).collect()
+}
+
+fn contents(nodes: &Nodes) -> Files {
+    let content = |node: &Node| match node {
+        Node::File { content, .. } => content.clone(),
+        Node::Link(to) => to.as_os_str().as_encoded_bytes().to_vec(),
+    };
+    nodes.iter().map(|(path, node)| (path.clone(), content(node))).collect()
+}
 
 /// Version control whose revisions are in memory and whose sites are real folders, gone when the last clone is dropped.
 ///
@@ -39,12 +61,13 @@ struct Inner {
     /// Every revision that the branch has been at, oldest first.
     branch: Vec<Revision>,
     kept: BTreeMap<String, Revision>,
-    placed: BTreeMap<Site, Revision>,
+    /// The folder's inode at each site where something was placed.
+    placed: BTreeMap<Site, u64>,
 }
 
 #[derive(Clone, Debug)]
 struct Commit {
-    files: Files,
+    files: Nodes,
     parent: Option<Revision>,
     message: String,
 }
@@ -72,7 +95,7 @@ impl MemoryVcs {
     pub fn with(files: Files) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("ralph-memory-vcs-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::SeqCst));
-        let commit = Commit { files, parent: None, message: "start".to_owned() };
+        let commit = Commit { files: nodes(files), parent: None, message: "start".to_owned() };
         let start = id(&commit);
         let inner = Inner {
             commits: BTreeMap::from([(start.clone(), commit)]),
@@ -99,12 +122,16 @@ impl MemoryVcs {
             .branch
             .last()
             .and_then(|tip| inner.commits.get(tip))
-            .map(|commit| commit.files.clone())
+            .map(|commit| contents(&commit.files))
             .unwrap_or_default()
     }
 
     /// The files of a revision.
     pub fn files_of(&self, revision: &Revision) -> Option<Files> {
+        self.nodes_of(revision).as_ref().map(contents)
+    }
+
+    fn nodes_of(&self, revision: &Revision) -> Option<Nodes> {
         self.lock().commits.get(revision).map(|commit| commit.files.clone())
     }
 
@@ -121,7 +148,8 @@ impl MemoryVcs {
     /// Commits `files` on top of the branch, as a person would.
     pub fn commit_by_hand(&self, files: Files) -> Revision {
         let mut inner = self.lock();
-        let commit = Commit { files, parent: inner.branch.last().cloned(), message: "by hand".to_owned() };
+        let commit =
+            Commit { files: nodes(files), parent: inner.branch.last().cloned(), message: "by hand".to_owned() };
         let revision = id(&commit);
         inner.commits.insert(revision.clone(), commit);
         inner.branch.push(revision.clone());
@@ -131,7 +159,8 @@ impl MemoryVcs {
     /// For saboteurs: the branch holds `files` for a moment.
     pub(super) fn hold_for_a_moment(&self, files: Files) {
         let mut inner = self.lock();
-        let commit = Commit { files, parent: inner.branch.last().cloned(), message: "sneaked in".to_owned() };
+        let commit =
+            Commit { files: nodes(files), parent: inner.branch.last().cloned(), message: "sneaked in".to_owned() };
         let revision = id(&commit);
         inner.commits.insert(revision.clone(), commit);
         let at = inner.branch.len() - 1;
@@ -141,13 +170,13 @@ impl MemoryVcs {
     /// Moves the branch to somewhere else, as a person should not.
     pub fn rewrite_by_hand(&self, files: Files) {
         let mut inner = self.lock();
-        let commit = Commit { files, parent: None, message: "rewritten".to_owned() };
+        let commit = Commit { files: nodes(files), parent: None, message: "rewritten".to_owned() };
         let revision = id(&commit);
         inner.commits.insert(revision.clone(), commit);
         inner.branch = vec![revision];
     }
 
-    fn seal(&self, base_files: &Files, files: Files, findings: Vec<Finding>, base: &Revision, seal: &Seal) -> Snapshot {
+    fn seal(&self, base_files: &Nodes, files: Nodes, findings: Vec<Finding>, base: &Revision, seal: &Seal) -> Snapshot {
         let tree = tree_digest(&files);
         let changed = |path: &String| files.get(path) != base_files.get(path);
         let paths: std::collections::BTreeSet<&String> = files.keys().chain(base_files.keys()).collect();
@@ -173,11 +202,11 @@ impl MemoryVcs {
     ) -> Result<Snapshot, VcsError> {
         let honest = self.snapshot(site, base, seal, cx).await?;
         let (Some(mut files), Some(base_files)) =
-            (honest.revision.as_ref().and_then(|revision| self.files_of(revision)), self.files_of(base))
+            (honest.revision.as_ref().and_then(|revision| self.nodes_of(revision)), self.nodes_of(base))
         else {
             return Ok(honest);
         };
-        files.insert("ralph-loop/PRD.md".to_owned(), copy);
+        files.insert("ralph-loop/PRD.md".to_owned(), Node::File { content: copy, program: false });
         Ok(self.seal(&base_files, files, honest.findings, base, seal))
     }
 }
@@ -189,14 +218,8 @@ fn id(commit: &Commit) -> Revision {
     Revision::new(Digest::of(&bytes).short())
 }
 
-fn tree_digest(files: &Files) -> Digest {
-    let mut bytes = Vec::new();
-    for (path, content) in files {
-        bytes.extend(path.as_bytes());
-        bytes.push(0);
-        bytes.extend(Digest::of(content).as_str().as_bytes());
-    }
-    Digest::of(&bytes)
+fn tree_digest(files: &Nodes) -> Digest {
+    Digest::of(format!("{files:?}").as_bytes())
 }
 
 fn failed(operation: &str, source: io::Error) -> VcsError {
@@ -204,7 +227,7 @@ fn failed(operation: &str, source: io::Error) -> VcsError {
 }
 
 /// Reads a folder: its files, and what cannot be one.
-fn read_folder(root: &Path, at: &Path, files: &mut Files, findings: &mut Vec<Finding>) -> io::Result<()> {
+fn read_folder(root: &Path, at: &Path, files: &mut Nodes, findings: &mut Vec<Finding>) -> io::Result<()> {
     for entry in fs::read_dir(at)? {
         let entry = entry?;
         let path = entry.path();
@@ -217,17 +240,65 @@ fn read_folder(root: &Path, at: &Path, files: &mut Files, findings: &mut Vec<Fin
         if kind.is_dir() {
             read_folder(root, &path, files, findings)?;
         } else if kind.is_file() {
-            files.insert(relative, fs::read(&path)?);
+            let program = fs::metadata(&path)?.permissions().mode() & 0o100 != 0;
+            files.insert(relative, Node::File { content: fs::read(&path)?, program });
+        } else if kind.is_symlink() {
+            let to = fs::read_link(&path)?;
+            let depth = Path::new(&relative).components().count() - 1;
+            if leaves(&to, depth) {
+                findings.push(Finding { kind: FindingKind::LinkLeavesTree, path: relative });
+            } else {
+                files.insert(relative, Node::Link(to));
+            }
         } else {
-            let kind = if kind.is_symlink() { FindingKind::LinkLeavesTree } else { FindingKind::SpecialFile };
-            findings.push(Finding { kind, path: relative });
+            findings.push(Finding { kind: FindingKind::SpecialFile, path: relative });
         }
     }
     Ok(())
 }
 
+/// Whether a link in a folder `depth` levels below the root leads out.
+fn leaves(to: &Path, depth: usize) -> bool {
+    let mut level = depth;
+    for part in to.components() {
+        match part {
+            Component::Normal(_) => level += 1,
+            Component::CurDir => {}
+            Component::ParentDir if level > 0 => level -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return true,
+        }
+    }
+    false
+}
+
+fn stand(folder: &Path, files: &Nodes) -> io::Result<()> {
+    for (path, node) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        match node {
+            Node::Link(to) => symlink(to, &path)?,
+            Node::File { content, program } => {
+                fs::write(&path, content)?;
+                if *program {
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The inode of the folder itself; `None` where it is none.
+fn inode(folder: &Path) -> Option<u64> {
+    fs::symlink_metadata(folder).ok().filter(|found| found.is_dir()).map(|found| found.ino())
+}
+
 /// Empties a folder but for build caches, where they may stay; whether there are none left.
 fn empty(folder: &Path, caches: Caches) -> io::Result<bool> {
+    // What an agent put in the folder's place is taken away, and nothing is done through it.
+    if inode(folder).is_none() && fs::symlink_metadata(folder).is_ok() {
+        fs::remove_file(folder)?;
+    }
     fs::create_dir_all(folder)?;
     let mut fresh = true;
     for entry in fs::read_dir(folder)? {
@@ -269,27 +340,28 @@ impl Vcs for MemoryVcs {
     }
 
     async fn place(&self, site: Site, revision: &Revision, caches: Caches, _cx: &Cx) -> Result<Placed, VcsError> {
-        let files = self.files_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
+        let files = self.nodes_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
         let folder = self.folder(site);
         let fresh = empty(&folder, caches).map_err(|error| failed("emptying the site", error))?;
-        for (path, content) in &files {
-            let path = folder.join(path);
-            let parent = path.parent().unwrap_or(&folder);
-            fs::create_dir_all(parent)
-                .and_then(|()| fs::write(&path, content))
-                .map_err(|error| failed("filling the site", error))?;
-        }
-        self.lock().placed.insert(site, revision.clone());
+        stand(&folder, &files).map_err(|error| failed("filling the site", error))?;
+        let inode = inode(&folder).ok_or_else(|| failed("filling the site", io::Error::other("it is gone")))?;
+        self.lock().placed.insert(site, inode);
         Ok(Placed { folder, tree: tree_digest(&files), fresh })
     }
 
     async fn snapshot(&self, site: Site, base: &Revision, seal: &Seal, _cx: &Cx) -> Result<Snapshot, VcsError> {
-        let base_files = self.files_of(base).ok_or_else(|| VcsError::NoRevision(base.clone()))?;
-        if !self.lock().placed.contains_key(&site) {
+        let base_files = self.nodes_of(base).ok_or_else(|| VcsError::NoRevision(base.clone()))?;
+        let Some(placed) = self.lock().placed.get(&site).copied() else {
             return Err(VcsError::Refused("a snapshot of a site in which nothing was placed".to_owned()));
+        };
+        let (folder, mut files, mut findings) = (self.folder(site), Nodes::new(), Vec::new());
+        if inode(&folder) == Some(placed) {
+            read_folder(&folder, &folder, &mut files, &mut findings)
+                .map_err(|error| failed("reading the site", error))?;
+        } else {
+            findings.push(Finding { kind: FindingKind::FolderReplaced, path: ".".to_owned() });
+            files.clone_from(&base_files);
         }
-        let (folder, mut files, mut findings) = (self.folder(site), Files::new(), Vec::new());
-        read_folder(&folder, &folder, &mut files, &mut findings).map_err(|error| failed("reading the site", error))?;
         // The ledger is the operator's: a candidate has the base's.
         files.extend(
             base_files
@@ -310,7 +382,7 @@ impl Vcs for MemoryVcs {
         let Some(tip) = inner.branch.last().cloned() else {
             return Ok(Accepted::Lost("the branch is gone".to_owned()));
         };
-        if tip == *revision {
+        if inner.branch.contains(revision) {
             return Ok(Accepted::Landed);
         }
         if tip != *expected {

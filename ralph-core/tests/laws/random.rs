@@ -176,6 +176,7 @@ impl World<'_> {
                 until: 0,
             },
             7 => End::NoAgent("not installed".to_owned()),
+            8 => End::Unusable("no credit".to_owned()),
             _ => End::Finished,
         };
         let reports = !matches!(end, End::Interrupted | End::NoAgent(_));

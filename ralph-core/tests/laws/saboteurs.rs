@@ -40,8 +40,7 @@ fn honest() -> Vec<Record> {
     let outcome = runtime.block_on(ralph.run()).unwrap();
     assert_eq!(outcome.stop.reason, StopReason::AwaitingDecisions);
     agent.assert_played();
-    let records = records.lock().unwrap().clone();
-    records
+    records.lock().unwrap().clone()
 }
 
 fn broken_laws(records: &[Record]) -> Vec<&'static str> {

@@ -184,3 +184,28 @@ fn a_mark_that_still_waits_is_not_asked_about_again() {
     // The control: what another run asks of its own is another question.
     assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
 }
+
+/// A crash after the page was replaced and before its fingerprint was: the page is still known as ours.
+#[cfg(unix)]
+#[test]
+fn a_page_that_came_just_before_a_crash_is_no_edit() {
+    let (reference, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for root in [reference.path(), folder.path()] {
+        submit(&queue(root), &plain("a"));
+    }
+    // A name so long that there is no room for a temporary file beside it: the page cannot be replaced.
+    let path = folder.path().join("DECISIONS.md");
+    let long = folder.path().join("x".repeat(250));
+    fs::rename(&path, &long).unwrap();
+    std::os::unix::fs::symlink(&long, &path).unwrap();
+    let stopped = queue(folder.path());
+    submit(&stopped, &plain("b"));
+    assert_eq!(stopped.trouble().len(), 1, "{:?}", stopped.trouble());
+    // As if it had been.
+    fs::remove_file(&path).unwrap();
+    submit(&queue(reference.path()), &plain("b"));
+    fs::write(&path, page(reference.path())).unwrap();
+    let resumed = queue(folder.path());
+    submit(&resumed, &plain("c"));
+    assert_eq!(resumed.trouble(), Vec::<String>::new());
+}

@@ -42,18 +42,28 @@ async fn an_edit_with_an_old_date_is_seen_and_undone() {
         fs::write(&readme, "HELLO\n").unwrap();
         fs::File::options().write(true).open(&readme).unwrap().set_modified(date).unwrap();
     };
-    // Old enough for the index not to doubt it.
-    let old = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(&readme).unwrap().set_modified(old).unwrap();
-    assert_eq!(snap(&vcs, &base).await.revision, None);
-    edit();
-    let revision = snap(&vcs, &base).await.revision.expect("the edit was overlooked");
-    assert_eq!(read(&vcs, &revision, "README.md").await.as_deref(), Some("HELLO\n"));
-    place(&vcs, WORK, &base).await;
-    assert_eq!(fs::read_to_string(&readme).unwrap(), "hello\n");
-    edit();
-    place(&vcs, WORK, &base).await;
-    assert_eq!(fs::read_to_string(&readme).unwrap(), "hello\n", "the edit survived");
+    let pause = |wait| std::thread::sleep(Duration::from_millis(wait));
+    let settle = async |wait| {
+        // A note in which there is nothing left to doubt.
+        pause(wait);
+        assert_eq!(snap(&vcs, &base).await.revision, None);
+        let old = SystemTime::now() - Duration::from_secs(3600);
+        fs::File::options().write(true).open(&readme).unwrap().set_modified(old).unwrap();
+        pause(wait);
+        assert_eq!(snap(&vcs, &base).await.revision, None);
+    };
+    for wait in [0, 1100] {
+        // In the second of git's note, and in a later one.
+        settle(wait).await;
+        edit();
+        let revision = snap(&vcs, &base).await.revision.expect("the edit was overlooked");
+        assert_eq!(read(&vcs, &revision, "README.md").await.as_deref(), Some("HELLO\n"));
+        place(&vcs, WORK, &base).await;
+        settle(wait).await;
+        edit();
+        place(&vcs, WORK, &base).await;
+        assert_eq!(fs::read_to_string(&readme).unwrap(), "hello\n", "the edit survived");
+    }
 }
 
 /// The files behind the link have the inodes and dates that git remembers.
@@ -64,13 +74,22 @@ async fn a_folder_moved_out_and_linked_back_is_put_back() {
     let (vcs, base) = repo.begin().await;
     let site = place(&vcs, WORK, &base).await.folder;
     let outside = repo.folder.path().join("moved");
-    fs::rename(site.join("src"), &outside).unwrap();
-    symlink(&outside, site.join("src")).unwrap();
+    let swap = || {
+        fs::rename(site.join("src"), &outside).unwrap();
+        symlink(&outside, site.join("src")).unwrap();
+    };
+    swap();
+    place(&vcs, WORK, &base).await;
+    assert!(!site.join("src").is_symlink());
+    assert_eq!(fs::read_to_string(site.join("src/a")).unwrap(), "a");
+    assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "a", "touched through the link");
+    fs::remove_dir_all(&outside).unwrap();
+
+    swap();
     let snapshot = snap(&vcs, &base).await;
     let kinds: Vec<_> = snapshot.findings.iter().map(|it| (it.kind, it.path.as_str())).collect();
     assert_eq!(kinds, [(FindingKind::LinkLeavesTree, "src")]);
     place(&vcs, WORK, &base).await;
-    assert!(!site.join("src").is_symlink());
     assert_eq!(fs::read_to_string(site.join("src/a")).unwrap(), "a");
     assert_eq!(fs::read_to_string(outside.join("a")).unwrap(), "a", "touched through the link");
 }

@@ -195,6 +195,26 @@ async fn a_snapshot_is_accepted_and_kept_by_another_process() {
 }
 
 #[tokio::test]
+async fn a_pin_that_somebody_removed() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin().await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    write(&site.join("a"), "a");
+    let revision = snap(&vcs, &base).await.revision.unwrap();
+    repo.git(&["update-ref", "-d", "refs/ralph/work/run-1/P1/R01/1"]);
+    assert_eq!(accept(&vcs, &revision, &base).await, Accepted::Landed);
+    // The pin of a later try is not taken for an earlier one.
+    write(&site.join("a"), "b");
+    let first = snap(&vcs, &revision).await.revision.unwrap();
+    write(&site.join("a"), "c");
+    let second = snap(&vcs, &revision).await.revision.unwrap();
+    let seal = seal("R01", 1);
+    let kind = ralph_core::KeepKind::Interrupted;
+    vcs.keep(&first, kind, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
+    assert_eq!(repo.rev("refs/ralph/work/run-1/P1/R01/1"), second.as_str());
+}
+
+#[tokio::test]
 async fn caches_stay_where_they_may() {
     let repo = Repo::new();
     repo.write("src/.gitignore", "node_modules/\n");
@@ -266,6 +286,42 @@ async fn a_cancelled_or_late_call_ends() {
     let ended = vcs.place(WORK, &base, Caches::Keep, &late).await;
     assert!(matches!(ended, Err(VcsError::Ended(_))), "{ended:?}");
     place(&vcs, WORK, &base).await;
+}
+
+/// At whatever point a call is dropped, making it again completes it.
+#[tokio::test]
+async fn calls_that_are_dropped_can_be_made_again() {
+    let repo = Repo::new();
+    for nth in 0..300 {
+        repo.write(&format!("d{}/f{nth}", nth % 7), &nth.to_string());
+    }
+    let base = repo.commit("last", "last");
+    let (vcs, _) = repo.begin().await;
+    let (cx, seal) = (Cx::new(), seal("R01", 1));
+    let soon = |step: u64| std::time::Duration::from_micros(step * 700);
+    for step in 0..40 {
+        let dropped = vcs.place(WORK, &base, Caches::Keep, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    let site = place(&vcs, WORK, &base).await.folder;
+    assert_eq!(files(&site), files(&repo.root));
+    for nth in 0..50 {
+        write(&site.join(format!("new/{nth}")), "new");
+    }
+    for step in 0..60 {
+        let dropped = vcs.snapshot(WORK, &base, &seal, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    let snapshot = vcs.snapshot(WORK, &base, &seal, &cx).await.unwrap();
+    assert_eq!(snapshot.stat.files, 50);
+    let revision = snapshot.revision.unwrap();
+    for step in 0..10 {
+        let dropped = vcs.accept(&revision, &base, &cx);
+        let _ = tokio::time::timeout(soon(step), dropped).await;
+    }
+    assert_eq!(accept(&vcs, &revision, &base).await, Accepted::Landed);
+    assert_eq!(repo.rev(BRANCH), revision.as_str());
+    assert_eq!(repo.git(&["fsck", "--connectivity-only"]), "");
 }
 
 /// All that a hook of git sets leads nowhere: the whole conformance suite passes in such an environment.

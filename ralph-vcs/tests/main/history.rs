@@ -28,6 +28,12 @@ async fn commits_of_the_branch_with_their_items() {
     assert!(log.iter().all(|it| ralph_core::millis(it.at) == 1_700_000_000_000));
     let first = log.first().unwrap().revision.clone();
     assert_eq!(vcs.log(Some(&first), Some(&tip), &Cx::new()).await.unwrap().len(), 1);
+    let patch = async |max| {
+        let patch = vcs.patch(&base, &first, max, &Cx::new()).await.unwrap();
+        String::from_utf8(patch).unwrap()
+    };
+    assert!(patch(1 << 20).await.contains("+++ b/R01\n@@ -0,0 +1 @@\n+R01"));
+    assert_eq!(patch(10).await.len(), 10);
     let none = Revision::new("0".repeat(40));
     let unknown = vcs.log(Some(&none), None, &Cx::new()).await;
     assert!(matches!(unknown, Err(VcsError::NoRevision(_))), "{unknown:?}");
@@ -69,6 +75,24 @@ async fn kept_work_is_listed_and_pruned_by_name_only() {
     assert_eq!(prune(&[&names[0]], long_ago).await.unwrap(), [""; 0]);
     assert_eq!(prune(&[&names[0]], None).await.unwrap(), names[..1]);
     assert_eq!(listed(None).await, names[1..]);
+}
+
+#[tokio::test]
+async fn pins_of_a_run_that_is_over_go() {
+    let repo = Repo::new();
+    let (vcs, base) = repo.begin().await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    for number in 1..=2 {
+        write(&site.join("a"), &number.to_string());
+        vcs.snapshot(WORK, &base, &seal("R01", number), &Cx::new()).await.unwrap();
+    }
+    let remove = async |run: &str| vcs.remove_pins(&run.into(), &Cx::new()).await.unwrap();
+    assert_eq!(remove("run").await, 0);
+    assert_eq!(remove("run-1").await, 2);
+    assert_eq!(repo.git(&["for-each-ref", "refs/ralph/work"]), "");
+    // Work of which no pin is left is still taken, as long as it is there.
+    let again = snap(&vcs, &base).await.revision.unwrap();
+    accept(&vcs, &again, &base).await;
 }
 
 /// Other work under a name that is taken gets another name.

@@ -169,6 +169,38 @@ async fn a_nested_repository() {
     never_runs(plant, &[&["add", "-A"], &["status"]]).await;
 }
 
+/// Where the revision has a submodule, git asks whatever repository stands there.
+#[tokio::test]
+async fn a_repository_in_a_submodules_place() {
+    let repo = Repo::new();
+    let head = repo.head();
+    repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},lib")]);
+    repo.git(&["commit", "-qm", "a submodule"]);
+    let (vcs, base) = repo.begin().await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    let mark = repo.folder.path().join("mark").display().to_string();
+    let planted = Planted { repo: &repo, site: &site, mark };
+    let plant = || {
+        let lib = site.join("lib");
+        fs::create_dir_all(&lib).unwrap();
+        repo.git_in(&lib, &["init", "-q", "."]);
+        repo.git_in(&lib, &["fetch", "-q", &repo.root.display().to_string(), "HEAD"]);
+        repo.git_in(&lib, &["reset", "-q", "--hard", head.as_str()]);
+        // A filter, since settings that we override hold in the child that git starts there as well.
+        repo.git_in(&lib, &["config", "filter.x.clean", &planted.program()]);
+        write(&lib.join(".gitattributes"), "* filter=x\n");
+        write(&lib.join("README.md"), "HELLO\n");
+    };
+    plant();
+    write(&site.join("new.txt"), "new\n");
+    let snapshot = whole_iteration(&vcs, &base).await;
+    assert!(!planted.ran(), "planted code ran in the iteration");
+    assert!(snapshot.findings.iter().any(|it| it.path == "lib"), "{:?}", snapshot.findings);
+    plant();
+    repo.git_in(&site, &["status"]);
+    assert!(planted.ran(), "the control did not run");
+}
+
 /// The same around files of the repository, in a folder that it has.
 #[tokio::test]
 async fn a_repository_around_the_revisions_files() {
