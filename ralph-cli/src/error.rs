@@ -22,6 +22,11 @@ impl CliError {
         Self { code: StopReason::Fault.exit_code(), message: message.into() }
     }
 
+    /// Somebody pressed Ctrl-C.
+    pub(crate) fn cancelled() -> Self {
+        Self { code: StopReason::Cancelled.exit_code(), message: "cancelled".to_owned() }
+    }
+
     /// [`CliError::usage`] of an error with all its causes.
     pub(crate) fn refused(error: &dyn Error) -> Self {
         Self::usage(chain(error))

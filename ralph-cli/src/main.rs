@@ -7,6 +7,7 @@ mod commands;
 mod crash_point;
 mod demo;
 mod error;
+mod init;
 mod output;
 mod plan;
 mod project;

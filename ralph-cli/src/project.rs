@@ -50,16 +50,23 @@ impl Project {
         fs::canonicalize(&path).map_err(|error| CliError::usage(format!("{}: {error}", path.display())))
     }
 
-    fn only_prd(&self) -> Result<PathBuf, CliError> {
+    /// The PRDs in the control folder, by name.
+    pub(crate) fn prds(&self) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = fs::read_dir(self.ledger.root())
             .map(|entries| {
                 entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_prd(path)).collect()
             })
             .unwrap_or_default();
         found.sort();
-        let root = self.ledger.root().display();
-        match found.as_slice() {
-            [] => Err(CliError::usage(format!("there is no PRD in {root}; `ralph init` writes a first one"))),
+        found
+    }
+
+    fn only_prd(&self) -> Result<PathBuf, CliError> {
+        match self.prds().as_slice() {
+            [] => {
+                let folder = self.relative(self.ledger.root());
+                Err(CliError::usage(format!("there is no PRD in {folder}/; `ralph init` writes a first one")))
+            }
             [only] => Ok(only.clone()),
             several => {
                 let names: Vec<String> = several.iter().map(|path| self.relative(path)).collect();

@@ -1,8 +1,11 @@
 //! One file for each command.
 
 mod check;
+mod clean;
 mod demo;
 mod diff;
+mod doctor;
+mod init;
 mod log;
 mod mark;
 mod run;
@@ -26,10 +29,12 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Retry(args) => mark::retry(&directory, &args).await,
         Command::Skip(args) => mark::skip(&directory, &args).await,
         Command::Stop(args) => stop::stop(&directory, &args),
-        Command::Demo(args) => demo::demo(&args).await,
+        Command::Demo(args) => uncut(demo::demo(&args)).await,
         Command::Diff(args) => diff::diff(&directory, &args).await,
         Command::Check(args) => check::check(&directory, &args).await,
-        _ => Err(CliError::usage("later")),
+        Command::Doctor(args) => uncut(doctor::doctor(&directory, &args)).await,
+        Command::Init(args) => init::init(&directory, &args),
+        Command::Clean(args) => clean::clean(&directory, &args).await,
     }
 }
 
@@ -38,4 +43,12 @@ fn time(at: SystemTime) -> String {
     jiff::Timestamp::try_from(at)
         .map(|at| jiff::tz::TimeZone::system().to_datetime(at).strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default()
+}
+
+/// Ends `work` at Ctrl-C in order, so that what it started and made goes with it.
+async fn uncut(work: impl Future<Output = Result<u8, CliError>>) -> Result<u8, CliError> {
+    tokio::select! {
+        done = work => done,
+        _ = tokio::signal::ctrl_c() => Err(CliError::cancelled()),
+    }
 }

@@ -11,7 +11,7 @@ use ralph_core::{Budget, Usd, machine::RetryFrom};
 use serde::{Deserialize, Deserializer};
 
 pub(crate) use duration::parse as parse_duration;
-pub(crate) use layers::{Loaded, Value, load};
+pub(crate) use layers::{Loaded, load};
 
 /// Every key with its default as people write it, for showing. A test compares it with the code.
 pub(super) const DEFAULTS: &[(&str, &str)] = &[

@@ -1,6 +1,9 @@
 //! One module for each command: what people read, and the exit codes.
 
 mod check;
+mod clean;
 mod demo;
 mod diff;
+mod doctor;
+mod init;
 mod support;

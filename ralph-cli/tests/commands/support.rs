@@ -3,8 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
+
+/// The system's programs that are used.
+const PROGRAMS: &[&str] = &["awk", "cat", "git", "grep", "make", "mkdir", "rm", "sh", "sleep", "touch", "true"];
 
 /// A home of its own and a repository, in a folder that goes with it.
 pub(super) struct Scratch {
@@ -27,6 +30,11 @@ impl Scratch {
         let root = fs::canonicalize(folder.path()).unwrap();
         for name in ["home", "repo", "tmp", "bin"] {
             fs::create_dir(root.join(name)).unwrap();
+        }
+        // Only these, so that no agent that is installed here is found.
+        for name in PROGRAMS {
+            let program = which::which(name).unwrap_or_else(|_| panic!("`{name}` is needed for these tests"));
+            std::os::unix::fs::symlink(program, root.join("bin").join(name)).unwrap();
         }
         Self { _folder: folder, root }
     }
@@ -86,17 +94,24 @@ impl Scratch {
         self.ralph_in(&self.path(), args)
     }
 
+    /// Starts the program in the repository and does not wait for it.
+    pub(super) fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.scrubbed(env!("CARGO_BIN_EXE_ralph"), &self.path());
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
     pub(super) fn ralph_in(&self, folder: &Path, args: &[&str]) -> Said {
         let mut command = self.scrubbed(env!("CARGO_BIN_EXE_ralph"), folder);
         said(command.args(args).stdin(Stdio::null()).output().unwrap())
     }
 
-    /// A command that sees nothing of the surroundings but the system's programs.
+    /// A command that sees nothing of the surroundings but a few of the system's programs.
     fn scrubbed(&self, program: &str, folder: &Path) -> Command {
+        let program = if program == "git" { self.root.join("bin/git") } else { program.into() };
         let mut command = Command::new(program);
         command
             .env_clear()
-            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.root.join("bin").display()))
+            .env("PATH", self.root.join("bin"))
             .env("HOME", self.home())
             .env("TMPDIR", self.root.join("tmp"))
             .env("LANG", "C.UTF-8")

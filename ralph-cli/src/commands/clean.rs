@@ -1,0 +1,227 @@
+//! `ralph clean`: removes what runs leave behind.
+
+use std::{
+    collections::BTreeSet,
+    fmt, fs,
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use ralph_core::{
+    Cx, KeepKind, Revision, RunId, StopReason, from_millis,
+    ledger::{FileDecisions, Holder, LedgerLock, LockError, holder},
+};
+use ralph_vcs::GitVcs;
+
+use crate::{
+    args,
+    error::CliError,
+    output,
+    project::Project,
+    report::count,
+    runs::{self, RunInfo},
+    settings, wire,
+};
+
+pub(crate) async fn clean(directory: &Path, args: &args::Clean) -> Result<u8, CliError> {
+    let project = Project::find(directory)?;
+    let settings = settings::load(&project.settings(), &[])?.settings;
+    let age = args.runs_older_than.as_deref().map(settings::parse_duration).transpose();
+    let age = age.map_err(|error| CliError::usage(format!("--runs-older-than: {error}")))?;
+    let _lock = hold(&project, args.dry_run)?;
+    let branch = runs::find(&project.ledger, None)?.map_or_else(|| "ralph/plan".to_owned(), |(_, info)| info.branch);
+    let options = wire::git(&settings, &project, &branch)?;
+    let vcs = GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?;
+
+    let found = find(&project, &vcs, args, age).await?;
+    if found.remove.is_empty() {
+        output::print(&format!("Nothing to remove.\n{}", left(&found.left)))?;
+        return Ok(0);
+    }
+    let title = if args.dry_run { "Would remove:" } else { "To be removed:" };
+    let list: String = found.remove.iter().map(|thing| format!("  {}\n", thing.render(&project))).collect();
+    output::print(&format!("{title}\n{list}{}", left(&found.left)))?;
+    if args.dry_run {
+        return Ok(0);
+    }
+    if !args.yes && !agreed()? {
+        output::print("Nothing was removed.\n")?;
+        return Ok(0);
+    }
+    remove(&project, &vcs, &found.remove).await?;
+    output::print(&format!("Removed {}.\n", count(found.remove.len() as u64, "thing")))?;
+    Ok(0)
+}
+
+/// Makes sure that no run is at work now, nor begins while things are removed.
+fn hold(project: &Project, only_look: bool) -> Result<Option<LedgerLock>, CliError> {
+    let refuse =
+        |live: &Holder| CliError::usage(format!("a run is at work: {live}; wait for it, or stop it with `ralph stop`"));
+    // Without `state/` there never was a run here.
+    if only_look || !project.ledger.state().exists() {
+        let live = holder(&project.ledger).map_err(|error| CliError::failed("the lock", &error))?;
+        return live.map_or(Ok(None), |live| Err(refuse(&live)));
+    }
+    let this = Holder::this_process("ralph clean", None, SystemTime::now());
+    match LedgerLock::take(&project.ledger, &this) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Held(live)) => Err(refuse(&live)),
+        Err(error) => Err(CliError::failed("the control folder", &error)),
+    }
+}
+
+/// Something that goes.
+#[derive(Debug)]
+enum Thing {
+    Workspace(PathBuf),
+    Kept(String),
+    Logs(PathBuf),
+    Run(PathBuf),
+}
+
+impl Thing {
+    fn render(&self, project: &Project) -> String {
+        match self {
+            Self::Workspace(path) => format!("workspace  {}", path.display()),
+            Self::Kept(name) => format!("kept work  {name}"),
+            Self::Logs(path) => format!("logs       {}", project.relative(path)),
+            Self::Run(path) => format!("run        {}", project.relative(path)),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    remove: Vec<Thing>,
+    /// What was asked for and stays, with why.
+    left: Vec<String>,
+}
+
+fn left(left: &[String]) -> String {
+    if left.is_empty() {
+        return String::new();
+    }
+    format!("Stays:\n{}", left.iter().map(|text| format!("  {text}\n")).collect::<String>())
+}
+
+/// What of a run may go.
+enum Fate {
+    /// It is over, since then.
+    Finished(SystemTime),
+    /// It can be taken up again. Holds why that is so.
+    Open(String),
+}
+
+async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<Duration>) -> Result<Found, CliError> {
+    let mut found = Found::default();
+    match vcs.sites_to_remove() {
+        Ok(sites) => found.remove.extend(sites.into_iter().map(Thing::Workspace)),
+        Err(error) => found.left.push(format!("the workspaces: {error}")),
+    }
+    let ledger = &project.ledger;
+    let all = runs::all(ledger)?;
+    let mut cut_off = BTreeSet::new();
+    for (index, (run, info)) in all.iter().enumerate() {
+        let newer = all.iter().skip(index + 1).any(|(_, other)| other == info);
+        let fate = fate(project, run, info, newer);
+        if let Fate::Open(_) = fate {
+            cut_off.insert(run.to_string());
+        }
+        if age.is_none() && !args.logs {
+            continue;
+        }
+        let folder = ledger.run(run);
+        match fate {
+            Fate::Finished(at) if age.is_some_and(|age| older(at, age)) => found.remove.push(Thing::Run(folder)),
+            Fate::Finished(_) if args.logs && folder.join("iterations").is_dir() => {
+                found.remove.push(Thing::Logs(folder.join("iterations")));
+            }
+            Fate::Finished(_) => {}
+            Fate::Open(why) => found.left.push(format!("run {run}: {why}")),
+        }
+    }
+    if args.rejected {
+        let needed = needed(project)?;
+        let kept = vcs.kept(None, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+        for work in kept.into_iter().filter(|work| work.kind != KeepKind::Parked) {
+            let run = work.name.split('/').nth(3).unwrap_or_default();
+            if needed.contains(&work.revision) {
+                found.left.push(format!("{}: a decision is about it", work.name));
+            } else if cut_off.contains(run) {
+                found.left.push(format!("{}: its run can go on", work.name));
+            } else {
+                found.remove.push(Thing::Kept(work.name));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a run is over. `newer`: whether another one began on the same plan and branch after it.
+fn fate(project: &Project, run: &RunId, info: &RunInfo, newer: bool) -> Fate {
+    let records = match runs::records(&project.ledger, run) {
+        Ok(records) => records,
+        Err(error) => return Fate::Open(format!("it cannot be read ({error})")),
+    };
+    let at = records.last().map_or(SystemTime::now(), |record| from_millis(record.at));
+    match runs::last_stop(&records) {
+        Some(StopReason::Success) => Fate::Finished(at),
+        Some(_) if newer => Fate::Finished(at),
+        Some(reason) => Fate::Open(format!("`ralph run {}` would go on with it ({reason})", info.plan)),
+        None => Fate::Open("it was cut off, and can be taken up".to_owned()),
+    }
+}
+
+fn older(at: SystemTime, age: Duration) -> bool {
+    SystemTime::now().duration_since(at).is_ok_and(|passed| passed > age)
+}
+
+/// The work that decisions without an answer are about.
+fn needed(project: &Project) -> Result<BTreeSet<Revision>, CliError> {
+    if !project.ledger.decisions().exists() {
+        return Ok(BTreeSet::new());
+    }
+    let queue = FileDecisions::new(project.ledger.clone()).list();
+    let queue = queue.map_err(|error| CliError::failed("the decisions", &error))?;
+    Ok(queue
+        .into_iter()
+        .filter(|queued| queued.answer.is_none())
+        .filter_map(|queued| queued.decision.revision)
+        .collect())
+}
+
+/// Asks on a terminal; elsewhere nobody can answer.
+fn agreed() -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        return Err(CliError::usage("nobody is there to be asked: say `--yes` to remove this, or `--dry-run` to look"));
+    }
+    eprint!("Remove all of it? [y/N] ");
+    let _ = io::stderr().flush();
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(|error| CliError::failed("the answer", &error))?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+async fn remove(project: &Project, vcs: &GitVcs, things: &[Thing]) -> Result<(), CliError> {
+    let fail =
+        |what: &dyn fmt::Display, error: io::Error| CliError::failed(format!("{what} cannot be removed"), &error);
+    if things.iter().any(|thing| matches!(thing, Thing::Workspace(_))) {
+        vcs.remove_sites().await.map_err(|error| CliError::failed("the workspaces cannot be removed", &error))?;
+    }
+    for thing in things {
+        if let Thing::Logs(path) | Thing::Run(path) = thing {
+            fs::remove_dir_all(path).map_err(|error| fail(&project.relative(path), error))?;
+        }
+    }
+    let kept = things.iter().filter_map(|thing| match thing {
+        Thing::Kept(name) => Some(name.clone()),
+        _ => None,
+    });
+    let kept: Vec<String> = kept.collect();
+    if !kept.is_empty() {
+        let pruned = vcs.prune_kept(&kept, None, &Cx::new()).await;
+        pruned.map_err(|error| CliError::failed("kept work cannot be removed", &error))?;
+    }
+    Ok(())
+}

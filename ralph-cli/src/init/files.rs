@@ -1,0 +1,164 @@
+//! The texts of the first settings and the first PRD.
+
+use super::Check;
+
+/// `ralph.toml`: what was found, and beside it, commented out, what one may want next.
+pub(crate) fn settings(agent: Option<&str>, check: Option<&Check>) -> String {
+    format!("{HEAD}\n{}\n{}\n{TAIL}", agent_part(agent), verify_part(check))
+}
+
+const HEAD: &str = "\
+# Settings of Ralph for this repository. `ralph status --settings` shows every setting with its value and where it
+# comes from. What is not set here has its default.
+";
+
+fn agent_part(agent: Option<&str>) -> String {
+    let which = match agent {
+        Some(agent) => format!("backend = \"{agent}\"\n"),
+        None => "\
+# No agent was found. With Claude Code on the PATH, write `backend = \"claude\"`. Any other program that reads a
+# prompt from its standard input, works in the folder in which it is started, and ends, is named so:
+# backend = \"command\"
+# command = [\"my-agent\", \"--print\"]
+"
+        .to_owned(),
+    };
+    format!(
+        "\
+[agent]
+{which}# What a session may do without asking, for nobody is there to ask. \"edits\": change files, and what your own settings
+# of the agent allow, such as running the tests. \"all\": anything; only where it can do no harm, as in a container.
+permissions = \"edits\"
+# model = \"sonnet\"
+# timeout = \"45m\"
+# env = [\"ANTHROPIC_API_KEY\"]
+"
+    )
+}
+
+fn verify_part(check: Option<&Check>) -> String {
+    let (command, setup) = match check {
+        None => (
+            "# No check was found. Name the command that tells good work from bad by its exit status; without one, every item\n\
+             # of the PRD needs a `Verify:` line of its own.\n# command = \"make test\"\n"
+                .to_owned(),
+            None,
+        ),
+        Some(check) => {
+            (format!("# Found in {}.\ncommand = {}\n", check.from, quoted(&check.command)), check.setup.as_deref())
+        }
+    };
+    let setup = match setup {
+        Some(setup) => format!("setup = {}\n", quoted(setup)),
+        None => "# setup = \"make deps\"\n".to_owned(),
+    };
+    format!(
+        "\
+[verify]
+# The only judge: 0 passes, 1 to 125 fails. Runs where the agent worked, then on a clean checkout of its commit.
+{command}# Makes a fresh checkout usable, such as by installing dependencies.
+{setup}# Tells whether the surroundings are fit for work, before any money is spent.
+# env_check = \"pg_isready\"
+# timeout = \"15m\"
+"
+    )
+}
+
+const TAIL: &str = "\
+[budget]
+# Few for the first nights: look at what came of ten items before you allow more.
+iterations = 10
+time = \"8h\"
+# cost_usd = 20
+
+[run]
+# attempts = 2
+# branch = \"ralph/{plan}\"
+";
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// The first PRD, with `task` as its first item.
+pub(crate) fn prd(task: Option<&str>) -> String {
+    let first = task.unwrap_or("<what is to be true afterwards, in one line>");
+    format!(
+        "\
+# PRD-P1
+
+<!--
+One item for each box, done in this order, each in a session of its own and in one commit. Small ones do best: an item
+that you would review in ten minutes. Below an item, indented, stand what must hold when it is done and the command
+that tells so:
+
+- [ ] R01: Reject an empty e-mail address at sign-up
+  - `POST /sign-up` with an empty address answers 422 and names the field
+  - the other 14 sign-up tests stay as they are
+  Verify: npm test -- sign-up
+
+`Verify:` above the first item holds for all of them; so does `verify.command` in ralph.toml.
+-->
+
+- [ ] R01: {first}
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::ledger::{MarkdownPrd, NoteKind};
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn check() -> Check {
+        Check {
+            command: "make 'test \"x\"' \\".to_owned(),
+            setup: Some("npm ci".to_owned()),
+            from: "Makefile".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_settings_load() {
+        let loaded: Settings = toml::from_str(&settings(Some("claude"), Some(&check()))).unwrap();
+        assert_eq!(loaded.verify.command.as_deref(), Some("make 'test \"x\"' \\"));
+        assert_eq!(loaded.verify.setup.as_deref(), Some("npm ci"));
+        assert_eq!(loaded.budget().iterations, 10);
+        let loaded: Settings = toml::from_str(&settings(None, None)).unwrap();
+        assert!(loaded.agent.backend.is_none() && loaded.verify.command.is_none());
+    }
+
+    /// What is commented out must be right as well once somebody takes the mark away.
+    #[test]
+    fn every_key_that_is_proposed_exists() {
+        for text in [settings(Some("claude"), Some(&check())), settings(None, None)] {
+            let is_key = |line: &&str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+            let open: Vec<&str> =
+                text.lines().map(|line| line.strip_prefix("# ").filter(is_key).unwrap_or(line)).collect();
+            toml::from_str::<Settings>(&open.join("\n")).unwrap();
+            assert!(open.len() - open.iter().filter(|line| line.starts_with('#')).count() > 15, "{open:#?}");
+            assert!(text.lines().all(|line| line.chars().count() <= 120));
+        }
+    }
+
+    #[test]
+    fn the_plan_is_read_with_its_only_item() {
+        for (task, title) in [
+            (None, "<what is to be true afterwards, in one line>"),
+            (Some("Greet `Ada` by name: \"Hello\""), "Greet `Ada` by name: \"Hello\""),
+            (Some("# no heading"), "# no heading"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("PRD-P1.md");
+            std::fs::write(&path, prd(task)).unwrap();
+            let read = MarkdownPrd::open(&path).read().unwrap();
+            let items: Vec<_> = read.phase.items.iter().map(|item| (item.id.as_str(), item.title.as_str())).collect();
+            assert_eq!(items, [("R01", title)]);
+            let scaffold = read.notes.iter().any(|note| note.kind == NoteKind::Scaffold);
+            assert_eq!(scaffold, task.is_none(), "{:?}", read.notes);
+        }
+    }
+}

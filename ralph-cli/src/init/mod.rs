@@ -1,0 +1,10 @@
+//! What `ralph init` finds out and writes.
+
+mod detect;
+mod files;
+mod recipes;
+
+pub(crate) use self::{
+    detect::{Check, find_check},
+    files::{prd, settings},
+};
