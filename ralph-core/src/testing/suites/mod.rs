@@ -9,6 +9,7 @@
 //! ```
 
 pub mod agent;
+mod heartbeat;
 pub mod journal;
 pub mod plan_source;
 pub mod vcs;
