@@ -124,8 +124,8 @@ pub(super) fn info(project: &Project, settings: &Settings, prd: &Path, phase: &P
 
 async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Result<(GitVcs, Vec<String>), CliError> {
     let options = wire::git(settings, project, &info.branch)?;
-    let vcs = GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?;
-    let found = vcs.preflight(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = GitVcs::open(options).await?;
+    let found = vcs.preflight(&Cx::new()).await?;
     if !found.refusals.is_empty() {
         return Err(CliError::usage(found.refusals.join("\n")));
     }
@@ -135,7 +135,7 @@ async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Res
 fn take(project: &Project, info: &RunInfo) -> Result<LedgerLock, CliError> {
     let holder = Holder::this_process(format!("ralph run {}", info.plan), None, SystemTime::now());
     LedgerLock::take(&project.ledger, &holder).map_err(|error| match error {
-        LockError::Held(_) => CliError::usage(format!("{}; wait for it, or stop it with `ralph stop`", error)),
+        LockError::Held(_) => CliError::usage(format!("{error}; wait for it, or stop it with `ralph stop`")),
         error => CliError::refused(&error),
     })
 }

@@ -61,8 +61,8 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     let branch = project::branch(&settings.run.branch, prd, plan.prd.phase().as_str());
     let info = RunInfo { plan: project.relative(prd), branch };
     let options = wire::git(settings, project, &info.branch)?.with_environment(stage.environment());
-    let vcs = Arc::new(GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?);
-    let found = vcs.preflight(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = Arc::new(GitVcs::open(options).await?);
+    let found = vcs.preflight(&Cx::new()).await?;
     if !found.refusals.is_empty() {
         return Err(CliError::usage(found.refusals.join("\n")));
     }
@@ -99,7 +99,7 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     if outcome.stop.reason != StopReason::AwaitingDecisions {
         wrong.push(format!("it should have ended with AWAITING_DECISIONS, not with {}", outcome.stop));
     }
-    let commits = vcs.log(None, None, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let commits = vcs.log(None, None, &Cx::new()).await?;
     let done = SCENES.iter().filter(|scene| scene.ends == ItemStatus::Done).count();
     if commits.len() != done {
         wrong.push(format!("the branch should hold {done} commits, not {}", commits.len()));
