@@ -66,28 +66,6 @@ impl GitVcs {
         Ok(commits)
     }
 
-    /// What changes from `base` to `tip`, as a patch for people; at most `max` bytes of it.
-    ///
-    /// # Errors
-    /// [`VcsError::NoRevision`] where one of the ends is not there.
-    pub async fn patch(&self, base: &Revision, tip: &Revision, max: usize, cx: &Cx) -> Result<Vec<u8>, VcsError> {
-        self.require(base, cx).await?;
-        self.require(tip, cx).await?;
-        let call = self
-            .git
-            .call("diff-tree")
-            .args(["-p", "-r", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"])
-            .args([base.as_str(), tip.as_str()])
-            .most(max);
-        let output = call.run(cx).await?;
-        if !output.success() && !output.cut {
-            return Err(output.failed("diff-tree"));
-        }
-        let mut patch = output.stdout;
-        patch.truncate(max);
-        Ok(patch)
-    }
-
     /// Everything that was kept, of `run` only where one is given; sorted by name.
     ///
     /// # Errors

@@ -14,5 +14,6 @@ mod rows_loop;
 mod rows_proc;
 mod rows_state;
 mod stops;
+mod surroundings;
 mod verifiers;
 mod walk;

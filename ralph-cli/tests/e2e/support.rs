@@ -163,11 +163,17 @@ impl Scratch {
     pub(crate) fn start_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Running {
         let outputs = tempfile::Builder::new().prefix("out-").tempdir_in(self.folder.path()).unwrap().keep();
         let file = |name: &str| fs::File::create(outputs.join(name)).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
-        command.args(args).current_dir(&self.root).stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
-        self.operators(&mut command);
-        command.envs(variables.iter().copied());
+        let mut command = self.command(args);
+        command.stdout(file("stdout")).stderr(file("stderr")).envs(variables.iter().copied());
         Running { child: command.spawn().unwrap(), outputs, progress: self.root.join("ralph-loop/PROGRESS.md") }
+    }
+
+    /// The program in the operator's checkout and environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
+        command.args(args).current_dir(&self.root).stdin(Stdio::null());
+        self.operators(&mut command);
+        command
     }
 
     /// The operator's environment: nothing of the person's who runs the tests.

@@ -28,12 +28,6 @@ async fn commits_of_the_branch_with_their_items() {
     assert!(log.iter().all(|it| ralph_core::millis(it.at) == 1_700_000_000_000));
     let first = log.first().unwrap().revision.clone();
     assert_eq!(vcs.log(Some(&first), Some(&tip), &Cx::new()).await.unwrap().len(), 1);
-    let patch = async |max| {
-        let patch = vcs.patch(&base, &first, max, &Cx::new()).await.unwrap();
-        String::from_utf8(patch).unwrap()
-    };
-    assert!(patch(1 << 20).await.contains("+++ b/R01\n@@ -0,0 +1 @@\n+R01"));
-    assert_eq!(patch(10).await.len(), 10);
     let none = Revision::new("0".repeat(40));
     let unknown = vcs.log(Some(&none), None, &Cx::new()).await;
     assert!(matches!(unknown, Err(VcsError::NoRevision(_))), "{unknown:?}");
