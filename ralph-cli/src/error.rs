@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-use ralph_core::{StopReason, chain};
+use ralph_core::{StopReason, VcsError, chain};
 
 /// An error for a person: what, where, what to do.
 #[derive(Debug)]
@@ -35,6 +35,13 @@ impl CliError {
     /// [`CliError::fault`] of an error with all its causes, while `what`.
     pub(crate) fn failed(what: impl fmt::Display, error: &dyn Error) -> Self {
         Self::fault(format!("{what}: {}", chain(error)))
+    }
+}
+
+/// The repository is not as it has to be, or git cannot answer.
+impl From<VcsError> for CliError {
+    fn from(error: VcsError) -> Self {
+        Self::refused(&error)
     }
 }
 

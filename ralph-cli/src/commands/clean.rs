@@ -32,7 +32,7 @@ pub(crate) async fn clean(directory: &Path, args: &args::Clean) -> Result<u8, Cl
     let _lock = hold(&project, args.dry_run)?;
     let branch = runs::find(&project.ledger, None)?.map_or_else(|| "ralph/plan".to_owned(), |(_, info)| info.branch);
     let options = wire::git(&settings, &project, &branch)?;
-    let vcs = GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = GitVcs::open(options).await?;
 
     let found = find(&project, &vcs, args, age).await?;
     if found.remove.is_empty() {
@@ -143,7 +143,7 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
     }
     if args.rejected {
         let needed = needed(project)?;
-        let kept = vcs.kept(None, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+        let kept = vcs.kept(None, &Cx::new()).await?;
         for work in kept.into_iter().filter(|work| work.kind != KeepKind::Parked) {
             let run = work.name.split('/').nth(3).unwrap_or_default();
             if needed.contains(&work.revision) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::{Cx, KeepKind, Revision, VcsError, printable};
+use ralph_core::{Cx, KeepKind, Revision, printable};
 use ralph_vcs::{BranchState, DiffForm, GitVcs, Kept, Logged};
 
 use crate::{args, error::CliError, output, project::Project, report, runs, settings, wire};
@@ -12,8 +12,7 @@ pub(crate) async fn diff(directory: &Path, args: &args::Diff) -> Result<u8, CliE
     let settings = settings::load(&project.settings(), &[])?.settings;
     let (_, info) = runs::find(&project.ledger, None)?
         .ok_or_else(|| CliError::usage("there is no run yet, and so nothing to review"))?;
-    let vcs =
-        GitVcs::open(wire::git(&settings, &project, &info.branch)?).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = GitVcs::open(wire::git(&settings, &project, &info.branch)?).await?;
     let review = Review { vcs, form: if args.stat { DiffForm::Stat } else { DiffForm::Patch }, branch: &info.branch };
     match &args.item {
         None => review.branch().await?,
@@ -32,7 +31,7 @@ impl Review<'_> {
     /// Everything since the branch began, item by item in the heading.
     async fn branch(&self) -> Result<(), CliError> {
         let (base, tip) = self.ends().await?;
-        let log = self.vcs.log(Some(&base), Some(&tip), &Cx::new()).await.map_err(git)?;
+        let log = self.vcs.log(Some(&base), Some(&tip), &Cx::new()).await?;
         let mut head = format!("{} on {}", report::count(log.len() as u64, "commit"), self.branch);
         head.push_str(&format!(", from {}\n", base.short()));
         for commit in &log {
@@ -50,7 +49,7 @@ impl Review<'_> {
         };
         let mut shown = 0;
         if let Ok((base, tip)) = self.ends().await {
-            let log = self.vcs.log(Some(&base), Some(&tip), &Cx::new()).await.map_err(git)?;
+            let log = self.vcs.log(Some(&base), Some(&tip), &Cx::new()).await?;
             let mut before = base;
             for commit in &log {
                 if is_meant(&commit.item) {
@@ -61,7 +60,7 @@ impl Review<'_> {
                 before = commit.revision.clone();
             }
         }
-        let mut kept = self.vcs.kept(None, &Cx::new()).await.map_err(git)?;
+        let mut kept = self.vcs.kept(None, &Cx::new()).await?;
         kept.retain(|work| is_meant(&work.item));
         kept.sort_by_key(|work| work.at);
         if shown > 0 {
@@ -88,7 +87,7 @@ impl Review<'_> {
 
     /// Where the branch began and where it is.
     async fn ends(&self) -> Result<(Revision, Revision), CliError> {
-        let found = self.vcs.preflight(&Cx::new()).await.map_err(git)?;
+        let found = self.vcs.preflight(&Cx::new()).await?;
         match found.branch {
             BranchState::Ours { tip, base } | BranchState::Known { tip, base } => Ok((base, tip)),
             BranchState::Absent => Err(CliError::usage(format!(
@@ -100,7 +99,7 @@ impl Review<'_> {
     }
 
     async fn show(&self, from: &Revision, to: &Revision) -> Result<(), CliError> {
-        let bytes = self.vcs.diff(from, to, self.form, &Cx::new()).await.map_err(git)?;
+        let bytes = self.vcs.diff(from, to, self.form, &Cx::new()).await?;
         if bytes.is_empty() {
             return output::print("\nno difference\n");
         }
@@ -119,10 +118,6 @@ impl Review<'_> {
 /// What stands between two works.
 fn gap(shown: u32) -> &'static str {
     if shown > 0 { "\n" } else { "" }
-}
-
-fn git(error: VcsError) -> CliError {
-    CliError::refused(&error)
 }
 
 fn accepted(commit: &Logged, branch: &str) -> String {

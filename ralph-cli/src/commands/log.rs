@@ -1,50 +1,84 @@
 //! `ralph log`: the iterations of a run, or all that is known of an item.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
-use ralph_core::{ItemRef, Record, engine::Artifacts, from_millis, machine::Fact, printable};
+use ralph_core::{ItemRef, Record, RunId, engine::Artifacts, from_millis, machine::Fact, printable};
 
-use crate::{args, error::CliError, project::Project, report, runs};
+use crate::{
+    args,
+    error::CliError,
+    output,
+    project::Project,
+    report,
+    runs::{self, RunInfo},
+};
 
 pub(crate) fn log(directory: &Path, args: &args::Log) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
-    let Some((run, info)) = runs::find(&project.ledger, args.run.as_deref())? else {
-        return Err(CliError::usage("there is no run yet"));
+    let item = args.item.as_deref();
+    let Some((run, info, records)) = find(&project, args)? else {
+        return Err(CliError::usage("there is no run yet; `ralph run` begins one"));
     };
-    let records = runs::records(&project.ledger, &run)?;
-    let shown = of_item(&records, args.item.as_deref());
-    if let (Some(item), true) = (&args.item, shown.is_empty()) {
-        return Err(CliError::usage(format!("run {run} has not worked on `{item}`")));
-    }
+    let shown = of_item(&records, item);
     if args.json {
         for record in shown {
-            let json = serde_json::to_string(record);
-            println!("{}", json.map_err(|error| CliError::failed("the record", &error))?);
+            report::Events::print(record);
         }
         return Ok(0);
     }
-    anstream::println!("run {run}: {} on {}", info.plan, info.branch);
-    let mut folders = std::collections::BTreeSet::new();
+    let mut page = format!("run {run}: {} on {}\n", info.plan, info.branch);
+    let mut folders = BTreeSet::new();
     for record in shown {
         if let Fact::Began { attempt } = &record.fact {
             folders.insert(attempt.iteration);
         }
         if let Some(line) = report::line(&record.fact) {
-            anstream::println!("{}  {line}", super::time(from_millis(record.at)));
+            page.push_str(&format!("{}  {line}\n", super::time(from_millis(record.at))));
         }
-        if let (Some(_), Fact::Verified { tail, .. }) = (&args.item, &record.fact) {
+        if let (Some(_), Fact::Verified { tail, .. }) = (item, &record.fact) {
             for line in tail.lines() {
-                anstream::println!("{:22}| {}", "", printable(line));
+                page.push_str(&format!("{:22}| {}\n", "", printable(line)));
             }
         }
     }
-    if args.item.is_some() {
+    if item.is_some() {
         let artifacts = Artifacts::below(project.ledger.run(&run).join("iterations"));
         for folder in folders.into_iter().filter_map(|number| artifacts.folder(number)) {
-            anstream::println!("\nprompts and outputs: {}", project.relative(&folder));
+            page.push_str(&format!("\nprompts and outputs: {}\n", project.relative(&folder)));
         }
     }
+    output::print(&page)?;
     Ok(0)
+}
+
+/// The run that is meant, with its records: the one that is named, else the last one that worked on the item, else the
+/// last one.
+fn find(project: &Project, args: &args::Log) -> Result<Option<(RunId, RunInfo, Vec<Record>)>, CliError> {
+    let ledger = &project.ledger;
+    let (Some(item), None) = (&args.item, &args.run) else {
+        let found = runs::find(ledger, args.run.as_deref())?;
+        let with_records = |(run, info): (RunId, RunInfo)| {
+            let records = runs::records(ledger, &run)?;
+            match &args.item {
+                Some(item) if of_item(&records, Some(item)).is_empty() => {
+                    Err(CliError::usage(format!("run {run} has not worked on `{item}`")))
+                }
+                _ => Ok((run, info, records)),
+            }
+        };
+        return found.map(with_records).transpose();
+    };
+    let all = runs::all(ledger)?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    for (run, info) in all.into_iter().rev() {
+        let records = runs::records(ledger, &run)?;
+        if !of_item(&records, Some(item)).is_empty() {
+            return Ok(Some((run, info, records)));
+        }
+    }
+    Err(CliError::usage(format!("no run has worked on `{item}`; `ralph status` shows the items")))
 }
 
 /// The records of one item's attempts, or all.

@@ -20,9 +20,10 @@ use crate::{
     args,
     crash_point::CrashPoint,
     error::CliError,
+    output,
     plan::Configured,
     project::{self, Project},
-    report::{Events, Overview, Progress},
+    report::{self, Events, Overview, Progress},
     runs::{self, RunInfo},
     settings::{self, Settings},
     wire,
@@ -124,8 +125,8 @@ pub(super) fn info(project: &Project, settings: &Settings, prd: &Path, phase: &P
 
 async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Result<(GitVcs, Vec<String>), CliError> {
     let options = wire::git(settings, project, &info.branch)?;
-    let vcs = GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?;
-    let found = vcs.preflight(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = GitVcs::open(options).await?;
+    let found = vcs.preflight(&Cx::new()).await?;
     if !found.refusals.is_empty() {
         return Err(CliError::usage(found.refusals.join("\n")));
     }
@@ -135,7 +136,7 @@ async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Res
 fn take(project: &Project, info: &RunInfo) -> Result<LedgerLock, CliError> {
     let holder = Holder::this_process(format!("ralph run {}", info.plan), None, SystemTime::now());
     LedgerLock::take(&project.ledger, &holder).map_err(|error| match error {
-        LockError::Held(_) => CliError::usage(format!("{}; wait for it, or stop it with `ralph stop`", error)),
+        LockError::Held(_) => CliError::usage(format!("{error}; wait for it, or stop it with `ralph stop`")),
         error => CliError::refused(&error),
     })
 }
@@ -252,31 +253,36 @@ fn finish(
 }
 
 fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
-    let Prepared { settings, phase, info, .. } = prepared;
+    let Prepared { settings, phase, info, notes, .. } = prepared;
+    notes.iter().for_each(|text| note(text));
     let Some(item) = phase.items.iter().find(|item| item.status == ItemStatus::Open) else {
-        anstream::println!("No item of {} is open.", info.plan);
-        return Ok(());
+        return output::print(&format!("No item of {} is open.\n", info.plan));
     };
     let learnings = ralph_core::ledger::learnings(&prepared.project.ledger);
     let mut input = PromptInput::new(phase, item);
     input.learnings = &learnings;
     let budget = settings.budget();
-    let cost = budget.cost.map_or_else(|| "unlimited cost".to_owned(), |cost| cost.to_string());
+    let agent = wire::agent(settings)?;
     let own: PathBuf = wire::sites(settings, &prepared.project)?;
-    anstream::println!("next item   {}: {}", item.id, printable(&item.title));
-    anstream::println!("branch      {}", info.branch);
-    anstream::println!("workspaces  {}", own.display());
-    for command in item.verify.iter().chain(&phase.verify) {
-        anstream::println!("verifier    {}", printable(command));
-    }
-    anstream::println!(
-        "budget      {} iterations, {} sessions, {} s, {cost}",
-        budget.iterations,
-        budget.sessions,
-        budget.time.as_secs()
-    );
-    anstream::println!("\n{}", printable_lines(&Prompt::default().render(&input)));
-    Ok(())
+    let mut rows = vec![
+        ("next item", format!("{}: {}", item.id, item.title)),
+        ("branch", info.branch.clone()),
+        ("workspaces", own.display().to_string()),
+        ("agent", format!("{}, {} a session", agent.name(), settings::show_duration(settings.agent.timeout))),
+    ];
+    rows.extend(phase.setup.iter().map(|command| ("set-up", command.clone())));
+    rows.extend(phase.env_check.iter().map(|command| ("env check", command.clone())));
+    rows.extend(item.verify.iter().chain(&phase.verify).map(|command| ("verifier", command.clone())));
+    let mut limits = vec![
+        report::count(budget.iterations, "item"),
+        report::count(budget.sessions, "session"),
+        settings::show_duration(budget.time),
+    ];
+    limits.extend(budget.cost.map(|cost| cost.to_string()));
+    limits.extend(budget.tokens.map(|tokens| report::count(tokens, "token")));
+    rows.push(("budget", limits.join(", ")));
+    let rows: String = rows.iter().map(|(what, text)| format!("{what:<11} {}\n", printable(text))).collect();
+    output::print(&format!("{rows}\n{}\n", printable_lines(&Prompt::default().render(&input))))
 }
 
 fn printable_lines(text: &str) -> String {

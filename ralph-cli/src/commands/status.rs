@@ -7,11 +7,12 @@ use ralph_core::ledger::{MarkdownPrd, holder};
 use crate::{
     args,
     error::CliError,
+    output,
     plan::Configured,
     project::Project,
     report::Overview,
     runs,
-    settings::{self, Loaded},
+    settings::{self, Loaded, Value},
 };
 
 pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliError> {
@@ -38,10 +39,9 @@ pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliErr
         None => Overview::new(&info, None, &[], &phase, &std::collections::BTreeSet::new(), live.as_ref()),
     };
     if args.json {
-        let json = serde_json::to_string_pretty(&overview);
-        println!("{}", json.map_err(|error| CliError::failed("the status", &error))?);
+        output::print_json(&overview)?;
     } else {
-        anstream::print!("{}", overview.render());
+        output::print(&overview.render())?;
     }
     Ok(0)
 }
@@ -54,12 +54,8 @@ fn show_settings(loaded: &Loaded, json: bool) -> Result<(), CliError> {
             .map(|(key, value)| serde_json::json!({"key": key, "value": value.text, "source": value.source}))
             .collect();
         let document = serde_json::json!({"schema_version": crate::report::SCHEMA_VERSION, "settings": rows});
-        let text = serde_json::to_string_pretty(&document);
-        println!("{}", text.map_err(|error| CliError::failed("the settings", &error))?);
-    } else {
-        for (key, value) in rows {
-            anstream::println!("{key:<28} {:<28} {}", value.text, value.source);
-        }
+        return output::print_json(&document);
     }
-    Ok(())
+    let row = |(key, value): (&String, &Value)| format!("{key:<26} {:<26} {}\n", value.text, value.source);
+    output::print(&rows.iter().map(row).collect::<String>())
 }

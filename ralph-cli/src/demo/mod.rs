@@ -14,7 +14,7 @@ use ralph_core::{
 use ralph_vcs::GitVcs;
 
 use self::{
-    narrator::{Narrator, tell},
+    narrator::{Narrator, say, tell},
     scenes::{Actor, SCENES},
     stage::Stage,
 };
@@ -48,9 +48,9 @@ fn opening() {
          Here the agent is a script (no account, no network); the git repository, the checks and the \
          rules are real ones. The plan:",
     );
-    anstream::println!();
+    say("");
     let boxes = scenes::PRD.lines().filter(|line| line.starts_with("- ["));
-    boxes.for_each(|line| anstream::println!("  {line}"));
+    boxes.for_each(|line| say(&format!("  {line}")));
 }
 
 /// Runs the loop to its end and shows what came of it; what did not go as it should.
@@ -61,8 +61,8 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     let branch = project::branch(&settings.run.branch, prd, plan.prd.phase().as_str());
     let info = RunInfo { plan: project.relative(prd), branch };
     let options = wire::git(settings, project, &info.branch)?.with_environment(stage.environment());
-    let vcs = Arc::new(GitVcs::open(options).await.map_err(|error| CliError::refused(&error))?);
-    let found = vcs.preflight(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let vcs = Arc::new(GitVcs::open(options).await?);
+    let found = vcs.preflight(&Cx::new()).await?;
     if !found.refusals.is_empty() {
         return Err(CliError::usage(found.refusals.join("\n")));
     }
@@ -89,17 +89,17 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     Summary::new(&run, &records, Some(&now), &BTreeSet::new())
         .write(ledger)
         .map_err(|error| CliError::failed("the summary", &error))?;
-    anstream::println!();
+    say("");
     tell("Nothing more can be done without a person, so the run ends. This is what `ralph status` shows then:");
-    anstream::println!();
+    say("");
     let overview = Overview::new(&info, Some(run.as_str()), &records, &phase, &BTreeSet::new(), None);
-    overview.render().lines().for_each(|line| anstream::println!("{}", format!("  {line}").trim_end()));
+    overview.render().lines().for_each(|line| say(format!("  {line}").trim_end()));
 
     let mut wrong = surprises(&phase);
     if outcome.stop.reason != StopReason::AwaitingDecisions {
         wrong.push(format!("it should have ended with AWAITING_DECISIONS, not with {}", outcome.stop));
     }
-    let commits = vcs.log(None, None, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let commits = vcs.log(None, None, &Cx::new()).await?;
     let done = SCENES.iter().filter(|scene| scene.ends == ItemStatus::Done).count();
     if commits.len() != done {
         wrong.push(format!("the branch should hold {done} commits, not {}", commits.len()));
@@ -115,24 +115,24 @@ fn surprises(phase: &Phase) -> Vec<String> {
 }
 
 fn closing(stage: Stage, keep: bool) {
-    anstream::println!();
+    say("");
     tell(
         "AWAITING_DECISIONS is how this plan was meant to end; `ralph run` says so with exit code 10. \
          All of it is on record: in the journal, in the notes in ralph-loop/, and in git.",
     );
     if keep {
         let root = stage.keep();
-        anstream::println!("\nLook around:\n\n  cd {}", root.display());
+        say(&format!("\nLook around:\n\n  cd {}", root.display()));
         for (command, what) in [
             ("ralph log R03", "how the false completion was found out"),
             ("ralph diff R03", "the work that was kept aside"),
             ("ralph diff", "what is on the branch, to be reviewed"),
             ("cat ralph-loop/DECISIONS.md", "what waits for a person"),
         ] {
-            anstream::println!("  {command:<28} {what}");
+            say(&format!("  {command:<28} {what}"));
         }
     } else {
-        anstream::println!("\nThe repository is gone again; `ralph demo --keep` leaves it for you to look around.");
+        say("\nThe repository is gone again; `ralph demo --keep` leaves it for you to look around.");
     }
-    anstream::println!("In a repository of your own, begin with `ralph init`.");
+    say("In a repository of your own, begin with `ralph init`.");
 }

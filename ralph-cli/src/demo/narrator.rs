@@ -1,5 +1,7 @@
 //! Tells the demo: before each item what is going to happen, after it why it ended so.
 
+use std::io::Write as _;
+
 use ralph_core::{
     Event, Observer, Stage,
     machine::{Fact, VerifyOutcome},
@@ -25,7 +27,7 @@ impl Observer for Narrator {
             && !matches!(fact, Fact::Stopped { .. })
         {
             let deep = line.len() - line.trim_start().len();
-            wrap(&line, WIDTH - 2, &" ".repeat(deep + 2)).iter().for_each(|line| anstream::println!("  {line}"));
+            wrap(&line, WIDTH - 2, &" ".repeat(deep + 2)).iter().for_each(|line| say(&format!("  {line}")));
         }
         after(fact);
     }
@@ -41,7 +43,7 @@ fn before(fact: &Fact) {
         }
         _ => return,
     };
-    anstream::println!();
+    say("");
     tell(text);
 }
 
@@ -49,7 +51,7 @@ fn after(fact: &Fact) {
     match fact {
         // What the next session is told.
         Fact::Verified { stage: Stage::Workspace, outcome: VerifyOutcome::Fail, tail, .. } => {
-            tail.lines().for_each(|line| anstream::println!("      | {}", printable(line)));
+            tail.lines().for_each(|line| say(&format!("      | {}", printable(line))));
         }
         Fact::Marked { iteration, .. } => {
             if let Some(scene) = scene(iteration.item.item.as_str()) {
@@ -67,6 +69,11 @@ fn scene(item: &str) -> Option<&'static Scene> {
 /// Prints a paragraph.
 pub(super) fn tell(text: &str) {
     for line in wrap(text, WIDTH, "") {
-        anstream::println!("\x1b[36m{line}\x1b[0m");
+        say(&format!("\x1b[36m{line}\x1b[0m"));
     }
+}
+
+/// Prints a line. A reader that went away is no reason to leave the story, which has to clean up behind itself.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(anstream::stdout(), "{line}");
 }

@@ -171,7 +171,11 @@ impl Overview {
     fn next(&self, page: &mut String) {
         let Some(stop) = &self.stop else { return };
         let advice = match stop.reason {
-            StopReason::Success => "review it with `ralph diff`, then merge the branch",
+            StopReason::Success => {
+                let branch = printable(&self.branch);
+                let _ = writeln!(page, "\nNext: review it with `ralph diff`, then merge it (`git merge {branch}`).");
+                return;
+            }
             StopReason::AwaitingDecisions => "look at ralph-loop/DECISIONS.md",
             StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
                 "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"

@@ -21,6 +21,15 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// As people write it, to the second.
+pub(crate) fn show(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let shown: Vec<String> =
+        parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number}{unit}")).collect();
+    if shown.is_empty() { "0s".to_owned() } else { shown.join(" ") }
+}
+
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
@@ -33,6 +42,10 @@ mod tests {
     fn durations() {
         for (text, seconds) in [("45m", 2700), ("8h", 28_800), ("1h 30m", 5400), ("90s", 90), ("30d", 2_592_000)] {
             assert_eq!(parse(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["45m", "8h", "1h 30m", "90s", "100h"] {
+            let shown = show(parse(text).unwrap());
+            assert_eq!(shown, if text == "90s" { "1m 30s" } else { text });
         }
         for bad in ["", "45", "-1h", "0s", "soon", "1 fortnight"] {
             assert!(parse(bad).is_err(), "{bad}");

@@ -10,8 +10,8 @@ use std::time::Duration;
 use ralph_core::{Budget, Usd, machine::RetryFrom};
 use serde::{Deserialize, Deserializer};
 
-pub(crate) use duration::parse as parse_duration;
-pub(crate) use layers::{Loaded, load};
+pub(crate) use duration::{parse as parse_duration, show as show_duration};
+pub(crate) use layers::{Loaded, Value, load};
 
 /// Every key with its default as people write it, for showing. A test compares it with the code.
 pub(super) const DEFAULTS: &[(&str, &str)] = &[

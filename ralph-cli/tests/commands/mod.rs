@@ -6,4 +6,5 @@ mod demo;
 mod diff;
 mod doctor;
 mod init;
+mod looking;
 mod support;
