@@ -135,7 +135,7 @@ async fn open_vcs(settings: &Settings, project: &Project, info: &RunInfo) -> Res
 fn take(project: &Project, info: &RunInfo) -> Result<LedgerLock, CliError> {
     let holder = Holder::this_process(format!("ralph run {}", info.plan), None, SystemTime::now());
     LedgerLock::take(&project.ledger, &holder).map_err(|error| match error {
-        LockError::Held(_) => CliError::usage(format!("{}; wait for it, or stop it with `ralph stop`", error)),
+        LockError::Held(_) => CliError::usage(format!("{error}; wait for it, or stop it with `ralph stop`")),
         error => CliError::refused(&error),
     })
 }
