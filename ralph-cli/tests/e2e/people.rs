@@ -84,6 +84,20 @@ fn a_plan_that_breaks_during_the_run_stops_it() {
 }
 
 #[test]
+fn a_plan_that_is_gone_during_the_run_stops_it() {
+    let scratch = waiting(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    let (plan, away) = (scratch.root.join("ralph-loop/PRD-P1.md"), scratch.path("away.md"));
+    std::fs::rename(&plan, &away).unwrap();
+    go(&scratch);
+    run.end().stopped("PLAN_INVALID", 2);
+    std::fs::rename(&away, &plan).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
+}
+
+#[test]
 fn a_commit_on_the_branch_during_a_session_becomes_the_base() {
     let scratch = waiting(2);
     let run = scratch.start(&["run"]);

@@ -59,7 +59,7 @@ impl Scratch {
             fs::create_dir_all(scratch.path(name)).unwrap();
         }
         let agent = toml_text(&scratch.path("agent.sh"));
-        scratch.write("ralph-loop/ralph.toml", &format!("[agent]\nbackend = \"command\"\ncommand = [{agent}]\n"));
+        scratch.write("ralph-loop/ralph.toml", format!("[agent]\nbackend = \"command\"\ncommand = [{agent}]\n"));
         scratch
     }
 
