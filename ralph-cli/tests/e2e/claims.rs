@@ -47,6 +47,12 @@ fn who_does_nothing_under_a_green_verifier_is_a_question() {
     // Nothing changes by itself, and no session is paid for.
     scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
     assert_eq!(scratch.sessions(), ["R01.1"]);
+
+    // A person who says that it is not done gives it a fresh attempt.
+    scratch.agent(DILIGENT);
+    scratch.ralph(&["retry", "R01"]);
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.commits(), ["R01: make it so"]);
 }
 
 #[test]

@@ -84,6 +84,20 @@ fn a_plan_that_breaks_during_the_run_stops_it() {
 }
 
 #[test]
+fn a_plan_that_is_gone_during_the_run_stops_it() {
+    let scratch = waiting(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    let (plan, away) = (scratch.root.join("ralph-loop/PRD-P1.md"), scratch.path("away.md"));
+    std::fs::rename(&plan, &away).unwrap();
+    go(&scratch);
+    run.end().stopped("PLAN_INVALID", 2);
+    std::fs::rename(&away, &plan).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
+}
+
+#[test]
 fn a_commit_on_the_branch_during_a_session_becomes_the_base() {
     let scratch = waiting(2);
     let run = scratch.start(&["run"]);
@@ -195,4 +209,21 @@ fn items_that_are_added_during_the_run_are_done_too() {
     go(&scratch);
     run.end().stopped("SUCCESS", 0);
     assert_eq!(scratch.marks(), "xx");
+}
+
+#[test]
+fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
+    let scratch = waiting(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    let place = scratch.path("person");
+    scratch.git(&["worktree", "add", "-q", place.to_str().unwrap(), BRANCH]);
+    go(&scratch);
+    let ended = run.end();
+    assert!(matches!(ended.status.code(), Some(1 | 15)), "{}", ended.stderr);
+    assert!(ended.stderr.contains("checked out"), "{}", ended.stderr);
+    assert_eq!((scratch.marks().as_str(), scratch.commits().len()), (" ", 0));
+    scratch.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
 }

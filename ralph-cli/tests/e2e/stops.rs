@@ -208,3 +208,19 @@ fn a_usage_window_that_opens_after_the_time_budget() {
     scratch.run(&["--time", "2s"]).stopped("AGENT_UNAVAILABLE", 16);
     assert_eq!(scratch.marks(), " ", "a limit is never the item's fault");
 }
+
+#[test]
+fn a_verifier_that_is_ended_in_the_middle_judges_again() {
+    let scratch = Scratch::new(1);
+    let notes = scratch.path("notes").display().to_string();
+    let wait = format!("touch {notes}/judging; until test -e {notes}/go; do sleep 0.02; done");
+    scratch.edit_prd("test -s R01.txt", &format!("test $RALPH_STAGE = base || {{ {wait}; }}; test -s R01.txt"));
+    let run = scratch.start(&["run"]);
+    until("the verifier", || scratch.path("notes/judging").exists());
+    run.signal(Signal::TERM);
+    run.end().stopped("CANCELLED", 130);
+    scratch.nothing_lives();
+    std::fs::write(scratch.path("notes/go"), "").unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"]);
+}

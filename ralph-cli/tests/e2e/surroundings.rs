@@ -136,3 +136,18 @@ fn a_hook_or_signature_of_the_operators_is_not_run_by_accepting() {
     scratch.git(&["commit", "-q", "--allow-empty", "--no-gpg-sign", "-m", "by hand"]);
     assert!(scratch.note("hooks").contains("pre-commit"));
 }
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_and_stops_nothing() {
+    let scratch = Scratch::new(1);
+    std::fs::create_dir(scratch.root.join("ralph-loop/PROGRESS.md")).unwrap();
+    let ended = scratch.run(&[]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("could not be written") && ended.stderr.contains("PROGRESS.md"), "{}", ended.stderr);
+    assert_eq!(scratch.marks(), "x");
+    // The next run can write it.
+    std::fs::remove_dir(scratch.root.join("ralph-loop/PROGRESS.md")).unwrap();
+    scratch.edit_prd("- [x]", "- [ ]");
+    scratch.agent("echo again >>R01.txt");
+    scratch.run(&[]).stopped("SUCCESS", 0);
+}

@@ -117,3 +117,12 @@ fn a_pass_has_to_be_confirmed() {
     scratch.run(&["--set", "verify.confirm=3"]).stopped("ITEMS_BLOCKED", 12);
     assert_eq!((scratch.marks().as_str(), scratch.commits().len()), ("!", 0));
 }
+
+#[test]
+fn what_a_set_up_leaves_is_no_work_of_the_sessions() {
+    let scratch = with("test -s README.md");
+    scratch.edit_prd("Verify:", "Setup: echo installed >stamp.txt\nEnv-Check: echo checked >check.txt\nVerify:");
+    scratch.agent("echo I did nothing");
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    assert_eq!((scratch.marks().as_str(), scratch.commits().len()), ("?", 0));
+}

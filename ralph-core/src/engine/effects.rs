@@ -138,6 +138,8 @@ impl Seams {
 
     async fn make_ready(&self, attempt: &Attempt, placed: &Placed, call: &Call<'_>) -> Result<Readiness, BoxError> {
         let (phase, _) = self.item(attempt, &call.cx).await?;
+        let commands_run = (self.setup.is_some() && self.set_ups.due(WORK, placed, &phase).is_some())
+            || (self.env_check.is_some() && !phase.env_check.is_empty());
         if let Some(why) = self.set_up(WORK, placed, &phase, Some(attempt), call).await? {
             return Ok(if attempt.start == attempt.base {
                 Readiness::Environment(why)
@@ -151,7 +153,13 @@ impl Seams {
                 return Ok(Readiness::Environment(format!("the environment check says no: {why}")));
             }
         }
-        Ok(Readiness::Ready(placed.tree.clone()))
+        // What these commands leave is there before the session, which must not be taken for its author.
+        let tree = if commands_run {
+            self.vcs.snapshot(WORK, &attempt.base, &seal(attempt, call), &call.cx).await?.tree
+        } else {
+            placed.tree.clone()
+        };
+        Ok(Readiness::Ready(tree))
     }
 
     /// Runs `Setup:` where it is due; answers why it failed, if it did.
@@ -232,13 +240,7 @@ impl Seams {
 
     async fn capture(&self, attempt: &Attempt, call: &Call<'_>) -> Done {
         let from = self.clock.monotonic();
-        let seal = Seal {
-            run: call.run.clone(),
-            attempt: attempt.id.clone(),
-            message: message(attempt, call.run),
-            at: call.began,
-        };
-        let snapshot = self.vcs.snapshot(WORK, &attempt.base, &seal, &call.cx).await?;
+        let snapshot = self.vcs.snapshot(WORK, &attempt.base, &seal(attempt, call), &call.cx).await?;
         let mut findings = snapshot.findings;
         // A fact stays small; the first ones say enough.
         findings.truncate(100);
@@ -460,6 +462,11 @@ fn pick(plan: &Plan, parked: &[crate::ItemRef]) -> (Pick, Counts) {
         Some(item) => (Pick::Item(spec(phase, item, open.next().is_none())), counts),
         None => (Pick::Nothing, counts),
     }
+}
+
+/// What makes a snapshot of an attempt the same one on every redo.
+fn seal(attempt: &Attempt, call: &Call<'_>) -> Seal {
+    Seal { run: call.run.clone(), attempt: attempt.id.clone(), message: message(attempt, call.run), at: call.began }
 }
 
 /// The commit message of an attempt's candidate.

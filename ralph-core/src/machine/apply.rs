@@ -139,8 +139,9 @@ impl Machine {
                     Work { attempt, revision: revision.clone(), tree: tree.clone(), changed, stat: *stat, signal };
                 match ending {
                     Ending::Judge(signal) => self.captured(Work { signal, ..work }, findings),
-                    Ending::Keep(next) if work.changed => self.part(work, Fate::Interrupted(next)),
-                    Ending::Keep(next) => self.resume(&work.attempt, next),
+                    // Also what the session did not change: it may have begun with kept work, whose new snapshot is
+                    // only pinned until it has a name.
+                    Ending::Keep(next) => self.part(work, Fate::Interrupted(next)),
                 }
             }
             (Lane::Trial(work, at), Fact::Verified { stage, outcome, summary, parts, tail, took_ms, .. })
