@@ -67,6 +67,7 @@ struct Tally {
     times: [Vec<f64>; 3],
     /// The engine's own CPU in milliseconds, its git processes and its scans, for each item.
     cpu: Vec<f64>,
+    floor_cpu: Vec<f64>,
     spawns: Vec<f64>,
     scans: Vec<f64>,
     floor_spawns: u64,
@@ -114,6 +115,7 @@ fn measure(size: usize, rounds: usize) {
             vcs: Arc::clone(&vcs),
             times: [const { Vec::new() }; 3],
             cpu: Vec::new(),
+            floor_cpu: Vec::new(),
             spawns: Vec::new(),
             scans: Vec::new(),
             floor_spawns: 0,
@@ -172,6 +174,7 @@ impl Tally {
         let before = self.floor.spawns();
         let floor = timed(&mut || self.floor.item());
         self.floor_spawns = self.floor.spawns() - before;
+        let floor_cpu = Reading::now(&self.vcs).cpu - end.cpu;
         let shell = timed(&mut || shell::item(&self.shell));
         if self.done >= WARM {
             let engine = (end.at - begin.at).as_secs_f64() * 1e3;
@@ -179,6 +182,7 @@ impl Tally {
                 times.push(time);
             }
             self.cpu.push(end.cpu - begin.cpu);
+            self.floor_cpu.push(floor_cpu);
             self.spawns.push((end.spawns - begin.spawns) as f64);
             self.scans.push((end.scans - begin.scans) as f64);
             for (name, took) in self.floor.steps().to_vec() {
@@ -206,6 +210,7 @@ impl Tally {
         figure("git processes of the floor", self.floor_spawns);
         goal("git processes, most of any item", most(&self.spawns), 10.0, "");
         goal("scans of a work tree, most of any item", most(&self.scans), 3.0, "");
+        figure("the floor's own CPU", format!("{:.2} ms", median(&self.floor_cpu)));
         goal("the engine's own CPU", median(&self.cpu), 2.0, " ms");
         if flag("steps") {
             println!("\n{:<24} {:>10} {:>10}", "step, median ms", "engine", "floor");

@@ -40,7 +40,9 @@ impl Stage {
         stage.git(&["init", "--quiet", "--initial-branch=main"]);
         stage.git(&["config", "user.name", "Bench"]);
         stage.git(&["config", "user.email", "bench@example.org"]);
+        // No helper in the background, which would outlive its loop.
         stage.git(&["config", "gc.auto", "0"]);
+        stage.git(&["config", "maintenance.auto", "false"]);
         stage.git(&["add", "--all"]);
         stage.git(&["commit", "--quiet", "--message=begin"]);
         stage
