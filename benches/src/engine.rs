@@ -28,7 +28,7 @@ pub async fn run(stage: &Stage, vcs: Arc<GitVcs>, watch: impl Observer) -> Outco
     // More than any plan of a bench needs.
     let mut budget = Budget::default();
     (budget.iterations, budget.sessions) = (100_000, 100_000);
-    Ralph::over(
+    Ralph::builder(
         Arc::new(MarkdownPrd::open(stage.prd())),
         Arc::new(CommandAgent::new("/bin/sh").args(["-c", AGENT])),
         Arc::new(CommandVerifier::default()),

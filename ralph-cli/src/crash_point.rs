@@ -37,18 +37,24 @@ impl CrashPoint {
         verifier: Arc<dyn Verifier>,
         vcs: Arc<dyn Vcs>,
     ) -> Ralph {
-        let Some(faults) = &self.0 else { return Ralph::over(plan, agent, verifier, vcs) };
-        Ralph::over(
-            Arc::new(Faulty::new(plan, faults)),
-            Arc::new(Faulty::new(agent, faults)),
-            Arc::new(Faulty::new(verifier, faults)),
-            Arc::new(Faulty::new(vcs, faults)),
+        let Some(faults) = &self.0 else { return Ralph::builder(plan, agent, verifier, vcs) };
+        Ralph::builder(
+            Faulty::new(plan, faults),
+            Faulty::new(agent, faults),
+            Faulty::new(verifier, faults),
+            Faulty::new(vcs, faults),
         )
     }
 
     /// The same run with its records.
-    pub(crate) fn records(&self, ralph: Ralph, journal: JsonlJournal, run: RunId, decisions: FileDecisions) -> Ralph {
+    pub(crate) fn records(
+        &self,
+        ralph: Ralph,
+        journal: JsonlJournal,
+        run: RunId,
+        decisions: Arc<FileDecisions>,
+    ) -> Ralph {
         let Some(faults) = &self.0 else { return ralph.journal(journal, run).decisions(decisions) };
-        ralph.journal(Faulty::new(Arc::new(journal), faults), run).decisions(Faulty::new(Arc::new(decisions), faults))
+        ralph.journal(Faulty::new(Arc::new(journal), faults), run).decisions(Faulty::new(decisions, faults))
     }
 }

@@ -3,10 +3,11 @@
 use std::{collections::BTreeSet, fs, time::SystemTime};
 
 use ralph_core::{
-    ItemRef, Record, RunId, StopReason,
+    Cx, ItemRef, Record, RunId, StopReason,
     ledger::{JsonlJournal, Ledger, accepted},
     machine::Fact,
 };
+use ralph_vcs::GitVcs;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
@@ -92,4 +93,10 @@ pub(crate) fn accepted_elsewhere(ledger: &Ledger, but: &RunId) -> Result<BTreeSe
         }
     }
     Ok(items)
+}
+
+/// The items whose work is on the branch, by the commits' trailers: what is known where records are gone.
+pub(crate) async fn on_branch(vcs: &GitVcs) -> BTreeSet<ItemRef> {
+    let commits = vcs.log(None, None, &Cx::new()).await.unwrap_or_default();
+    commits.into_iter().filter_map(|commit| ItemRef::try_from(commit.item?).ok()).collect()
 }

@@ -70,6 +70,7 @@ mod decision;
 pub mod engine;
 mod error;
 mod event;
+mod forward;
 mod gate;
 mod id;
 mod journal;

@@ -24,7 +24,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
     let directory = args.directory;
     match args.command {
         Command::Run(args) => run::run(&directory, &args).await,
-        Command::Status(args) => status::status(&directory, &args),
+        Command::Status(args) => status::status(&directory, &args).await,
         Command::Log(args) => log::log(&directory, &args),
         Command::Retry(args) => mark::retry(&directory, &args).await,
         Command::Skip(args) => mark::skip(&directory, &args).await,

@@ -1,8 +1,12 @@
 //! `ralph status`: where things stand.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
-use ralph_core::ledger::{MarkdownPrd, holder};
+use ralph_core::{
+    ItemRef,
+    ledger::{MarkdownPrd, holder},
+};
+use ralph_vcs::GitVcs;
 
 use crate::{
     args,
@@ -11,11 +15,12 @@ use crate::{
     plan::Configured,
     project::Project,
     report::Overview,
-    runs,
-    settings::{self, Loaded, Value},
+    runs::{self, RunInfo},
+    settings::{self, Loaded, Settings, Value},
+    wire,
 };
 
-pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliError> {
+pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
     let loaded = settings::load(&project.settings(), &args.overrides.set)?;
     if args.settings {
@@ -33,10 +38,14 @@ pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliErr
     let overview = match &run {
         Some((run, info)) => {
             let records = runs::records(&project.ledger, run)?;
-            let elsewhere = runs::accepted_elsewhere(&project.ledger, run)?;
-            Overview::new(info, Some(run.as_str()), &records, &phase, &elsewhere, live.as_ref())
+            let mut before = runs::accepted_elsewhere(&project.ledger, run)?;
+            before.extend(on_branch(&loaded.settings, &project, info).await);
+            Overview::new(info, Some(run.as_str()), &records, &phase, &before, live.as_ref())
         }
-        None => Overview::new(&info, None, &[], &phase, &std::collections::BTreeSet::new(), live.as_ref()),
+        None => {
+            let before = on_branch(&loaded.settings, &project, &info).await;
+            Overview::new(&info, None, &[], &phase, &before, live.as_ref())
+        }
     };
     if args.json {
         output::print_json(&overview)?;
@@ -44,6 +53,15 @@ pub(crate) fn status(directory: &Path, args: &args::Status) -> Result<u8, CliErr
         output::print(&overview.render())?;
     }
     Ok(0)
+}
+
+/// The items whose work is on the branch; none where git cannot say.
+async fn on_branch(settings: &Settings, project: &Project, info: &RunInfo) -> BTreeSet<ItemRef> {
+    let Ok(options) = wire::git(settings, project, &info.branch) else { return BTreeSet::new() };
+    match GitVcs::open(options).await {
+        Ok(vcs) => runs::on_branch(&vcs).await,
+        Err(_) => BTreeSet::new(),
+    }
 }
 
 fn show_settings(loaded: &Loaded, json: bool) -> Result<(), CliError> {

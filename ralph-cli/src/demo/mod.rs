@@ -72,16 +72,17 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     let run = runs::begin(ledger, &info)?;
     let recorder = Arc::new(Recorder::new(ledger.clone()));
     let watched = Arc::clone(&recorder);
-    let outcome = Ralph::over(Arc::new(plan.clone()), Arc::new(Actor), Arc::new(wire::verifier(settings)), vcs.clone())
-        .journal(runs::journal(ledger), run.clone())
-        .decisions(FileDecisions::new(ledger.clone()))
-        .budget(settings.budget())
-        .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
-        .observe(move |event: &ralph_core::Event| watched.on_event(event))
-        .observe(Narrator)
-        .run()
-        .await
-        .map_err(|error| CliError::failed("the demo's run", &error))?;
+    let outcome =
+        Ralph::builder(Arc::new(plan.clone()), Arc::new(Actor), Arc::new(wire::verifier(settings)), vcs.clone())
+            .journal(runs::journal(ledger), run.clone())
+            .decisions(FileDecisions::new(ledger.clone()))
+            .budget(settings.budget())
+            .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
+            .observe(move |event: &ralph_core::Event| watched.on_event(event))
+            .observe(Narrator)
+            .run()
+            .await
+            .map_err(|error| CliError::failed("the demo's run", &error))?;
 
     let records = runs::records(ledger, &run)?;
     let phase = plan.read().map_err(|error| CliError::refused(&error))?.0;

@@ -80,23 +80,14 @@ impl std::fmt::Debug for Ralph {
 impl Ralph {
     /// A loop over `plan`: `agent` works on one item after another, `verifier` judges, `vcs` holds the work.
     ///
-    /// Without more being said, the journal and the decisions are in memory, and the budget is the default one.
+    /// Without more being said, the journal and the decisions are in memory, and the budget is the default one. What is
+    /// chosen at run time fits too: an `Arc<dyn Verifier>` is a verifier, and so with the other seams.
     pub fn builder(plan: impl PlanSource, agent: impl AgentBackend, verifier: impl Verifier, vcs: impl Vcs) -> Self {
-        Self::over(Arc::new(plan), Arc::new(agent), Arc::new(verifier), Arc::new(vcs))
-    }
-
-    /// The same for seams that are chosen at run time.
-    pub fn over(
-        plan: Arc<dyn PlanSource>,
-        agent: Arc<dyn AgentBackend>,
-        verifier: Arc<dyn Verifier>,
-        vcs: Arc<dyn Vcs>,
-    ) -> Self {
         let seams = Seams {
-            plan,
-            agent,
-            verifier,
-            vcs,
+            plan: Arc::new(plan),
+            agent: Arc::new(agent),
+            verifier: Arc::new(verifier),
+            vcs: Arc::new(vcs),
             gates: Vec::new(),
             decisions: Arc::new(MemoryDecisions::new()),
             setup: None,

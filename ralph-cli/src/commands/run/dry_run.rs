@@ -1,0 +1,46 @@
+//! `ralph run --dry-run`: what would happen, at no cost.
+
+use std::path::PathBuf;
+
+use ralph_core::{ItemStatus, Prompt, PromptInput, printable};
+
+use super::{Prepared, note};
+use crate::{error::CliError, output, report, settings, wire};
+
+/// Prints the next item, the prompt, the verifier, the budget and the branch.
+pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
+    let Prepared { settings, phase, info, notes, .. } = prepared;
+    notes.iter().for_each(|text| note(text));
+    let Some(item) = phase.items.iter().find(|item| item.status == ItemStatus::Open) else {
+        return output::print(&format!("No item of {} is open.\n", info.plan));
+    };
+    let learnings = ralph_core::ledger::learnings(&prepared.project.ledger);
+    let mut input = PromptInput::new(phase, item);
+    input.learnings = &learnings;
+    let budget = settings.budget();
+    let agent = wire::agent(settings)?;
+    let own: PathBuf = wire::sites(settings, &prepared.project)?;
+    let mut rows = vec![
+        ("next item", format!("{}: {}", item.id, item.title)),
+        ("branch", info.branch.clone()),
+        ("workspaces", own.display().to_string()),
+        ("agent", format!("{}, {} a session", agent.name(), settings::show_duration(settings.agent.timeout))),
+    ];
+    rows.extend(phase.setup.iter().map(|command| ("set-up", command.clone())));
+    rows.extend(phase.env_check.iter().map(|command| ("env check", command.clone())));
+    rows.extend(item.verify.iter().chain(&phase.verify).map(|command| ("verifier", command.clone())));
+    let mut limits = vec![
+        report::count(budget.iterations, "item"),
+        report::count(budget.sessions, "session"),
+        settings::show_duration(budget.time),
+    ];
+    limits.extend(budget.cost.map(|cost| cost.to_string()));
+    limits.extend(budget.tokens.map(|tokens| report::count(tokens, "token")));
+    rows.push(("budget", limits.join(", ")));
+    let rows: String = rows.iter().map(|(what, text)| format!("{what:<11} {}\n", printable(text))).collect();
+    output::print(&format!("{rows}\n{}\n", printable_lines(&Prompt::default().render(&input))))
+}
+
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}

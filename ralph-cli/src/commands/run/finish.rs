@@ -1,0 +1,78 @@
+//! The end of a run: logs, summary, the overview or the last JSON line, the exit code.
+
+use ralph_core::{Cx, Outcome, Phase, Plan, RunError, RunId, Stop, StopReason, chain, ledger::Summary};
+use serde::Serialize;
+
+use super::{Held, Prepared, note};
+use crate::{
+    error::CliError,
+    output,
+    report::{Events, Overview},
+    runs,
+};
+
+/// The last line of `run --json`.
+#[derive(Serialize)]
+struct Stopped<'a> {
+    kind: &'static str,
+    run: &'a RunId,
+    reason: StopReason,
+    exit: u8,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<serde_json::Value>,
+}
+
+pub(super) async fn finish(
+    prepared: &Prepared,
+    held: &Held,
+    ended: Result<Outcome, RunError>,
+    json: bool,
+) -> Result<u8, CliError> {
+    let Prepared { project, plan, info, vcs, .. } = prepared;
+    let Held { run, recorder, decisions, .. } = held;
+    let (stop, fault) = match ended {
+        Ok(outcome) => (outcome.stop, None),
+        Err(RunError::Refused(why)) => return Err(CliError::usage(why)),
+        Err(error) => (Stop::new(StopReason::Fault, chain(&error)), Some(error)),
+    };
+    if fault.is_some() {
+        recorder.fault();
+    }
+    for trouble in recorder.trouble() {
+        note(&format!("a log could not be written: {trouble}"));
+    }
+    decisions.trouble().iter().for_each(|trouble| note(trouble));
+    if stop.reason == StopReason::Success
+        && let Err(error) = vcs.remove_pins(run, &Cx::new()).await
+    {
+        note(&format!("superseded work could not be let go: {}", chain(&error)));
+    }
+
+    let records = runs::records(&project.ledger, run).unwrap_or_default();
+    let mut before = runs::accepted_elsewhere(&project.ledger, run).unwrap_or_default();
+    before.extend(runs::on_branch(vcs).await);
+    let phase = plan.read().ok().map(|(phase, _)| phase);
+    let now = phase.clone().map(|phase| Plan::new([phase]));
+    if let Err(error) = Summary::new(run, &records, now.as_ref(), &before).write(&project.ledger) {
+        note(&format!("the summary could not be written: {error}"));
+    }
+    let phase = phase.unwrap_or_else(|| Phase::new("plan", []));
+    let overview = Overview::new(info, Some(run.as_str()), &records, &phase, &before, None);
+    if json {
+        Events::print(&Stopped {
+            kind: "stopped",
+            run,
+            reason: stop.reason,
+            exit: stop.reason.exit_code(),
+            detail: &stop.detail,
+            outcome: serde_json::to_value(&overview).ok(),
+        });
+    } else {
+        output::print(&format!("{}\n", overview.render()))?;
+    }
+    match fault {
+        Some(error) => Err(CliError::failed("the run is left open (`ralph run` takes it up)", &error)),
+        None => Ok(stop.reason.exit_code()),
+    }
+}
