@@ -106,6 +106,7 @@ fn the_program_is_killed_again_and_again() {
         assert!(commits.len() == done || commits.len() == done + 1, "{commits:?} {}", scratch.marks());
     }
     // Three interrupted sessions in a row block an item; a person opens it again.
+    scratch.run(&[]);
     scratch.prd(&scratch.read("ralph-loop/PRD-P1.md").replace("- [!]", "- [ ]"));
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.marks(), "xxxx");
