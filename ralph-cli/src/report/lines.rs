@@ -58,6 +58,7 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
             }
             Refusal::Overtaken(by) => format!("  somebody committed {} meanwhile", by.short()),
             Refusal::Lost(found) => format!("  the branch is not where it was: {found}"),
+            Refusal::Barred(why) => format!("  the branch cannot be moved now: {why}"),
         },
         Fact::Marked { iteration, refused } => {
             let what = match iteration.to {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{artifacts::Artifacts, backoff::Backoff, setup::SetUps};
+use super::{artifacts::Artifacts, backoff::Backoff, folders::Judged, setup::SetUps};
 use crate::{
     agent::{AgentBackend, AgentError, Brief, SessionEnd},
     budget::Usage,
@@ -15,16 +15,13 @@ use crate::{
     error::{BoxError, chain},
     gate::{Boundary, Gate, ItemBoundary, Ruling},
     id::{Revision, RunId},
-    machine::{Attempt, Counts, Effect, End, Fact, Failure, Iteration, Pick, Readiness, Refusal, Spec, VerifyOutcome},
+    machine::{Attempt, Counts, Effect, End, Fact, Failure, Iteration, Pick, Refusal, Spec},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
     signal::Signal,
-    vcs::{Accepted, Caches, Placed, Seal, Site, Tip, Tree, Vcs, VcsError},
-    verify::{Stage, Target, Verdict, Verifier, VerifyError},
+    vcs::{Accepted, Seal, Site, Tip, Tree, Vcs, VcsError},
+    verify::Verifier,
 };
-
-/// How much of a verifier's output goes into a fact, in bytes.
-const TAIL_MAX: usize = 4096;
 
 /// An effect could not be performed. The run is left open, and the step is asked again when it is taken up.
 #[derive(Debug, thiserror::Error)]
@@ -81,10 +78,10 @@ pub(super) struct Call<'a> {
     pub(super) cx: Cx,
 }
 
-const WORK: Site = Site::Work { lane: 0 };
-const CLEAN: Site = Site::Clean { lane: 0 };
+pub(super) const WORK: Site = Site::Work { lane: 0 };
+pub(super) const CLEAN: Site = Site::Clean { lane: 0 };
 
-type Done = Result<Fact, BoxError>;
+pub(super) type Done = Result<Fact, BoxError>;
 
 impl Seams {
     pub(super) async fn perform(&self, effect: &Effect, call: &Call<'_>) -> Result<Fact, Fault> {
@@ -123,67 +120,6 @@ impl Seams {
             }
         };
         Ok(Fact::Looked { tip, pick, counts })
-    }
-
-    async fn prepare(&self, attempt: &Attempt, caches: Caches, call: &Call<'_>) -> Done {
-        let from = self.clock.monotonic();
-        let on_base = attempt.start == attempt.base;
-        let readiness = match self.vcs.place(WORK, &attempt.start, caches, &call.cx).await {
-            Ok(placed) => self.make_ready(attempt, &placed, call).await?,
-            Err(VcsError::Unplaceable(why)) if !on_base => Readiness::StartUnusable(why),
-            Err(error) => return Err(error.into()),
-        };
-        Ok(Fact::Prepared { readiness, took_ms: self.since(from) })
-    }
-
-    async fn make_ready(&self, attempt: &Attempt, placed: &Placed, call: &Call<'_>) -> Result<Readiness, BoxError> {
-        let (phase, _) = self.item(attempt, &call.cx).await?;
-        let commands_run = (self.setup.is_some() && self.set_ups.due(WORK, placed, &phase).is_some())
-            || (self.env_check.is_some() && !phase.env_check.is_empty());
-        if let Some(why) = self.set_up(WORK, placed, &phase, Some(attempt), call).await? {
-            return Ok(if attempt.start == attempt.base {
-                Readiness::Environment(why)
-            } else {
-                Readiness::StartUnusable(why)
-            });
-        }
-        if let Some(env_check) = &self.env_check {
-            let target = Target::new(&placed.folder, Stage::Setup, call.run.clone(), phase);
-            if let Some(why) = objection(env_check.verify(&target, &call.cx).await)? {
-                return Ok(Readiness::Environment(format!("the environment check says no: {why}")));
-            }
-        }
-        // What these commands leave is there before the session, which must not be taken for its author.
-        let tree = if commands_run {
-            self.vcs.snapshot(WORK, &attempt.base, &seal(attempt, call), &call.cx).await?.tree
-        } else {
-            placed.tree.clone()
-        };
-        Ok(Readiness::Ready(tree))
-    }
-
-    /// Runs `Setup:` where it is due; answers why it failed, if it did.
-    async fn set_up(
-        &self,
-        site: Site,
-        placed: &Placed,
-        phase: &Arc<Phase>,
-        attempt: Option<&Attempt>,
-        call: &Call<'_>,
-    ) -> Result<Option<String>, BoxError> {
-        let Some(setup) = &self.setup else { return Ok(None) };
-        let Some(stamp) = self.set_ups.due(site, placed, phase) else { return Ok(None) };
-        self.set_ups.forget(site);
-        let mut target = Target::new(&placed.folder, Stage::Setup, call.run.clone(), Arc::clone(phase));
-        target.log = match attempt {
-            Some(attempt) => self.artifacts.path(attempt, "setup", "log")?,
-            None => self.artifacts.loose("setup-base")?,
-        };
-        let why = objection(setup.verify(&target, &call.cx).await)?;
-        if why.is_none() {
-            self.set_ups.done(site, stamp);
-        }
-        Ok(why.map(|why| format!("set-up failed: {why}")))
     }
 
     async fn session(&self, attempt: &Attempt, failure: Option<&Failure>, outages: u32, call: &Call<'_>) -> Done {
@@ -253,77 +189,6 @@ impl Seams {
         })
     }
 
-    async fn verify(&self, judged: &Judged<'_>, phase: Option<&crate::PhaseId>, call: &Call<'_>) -> Done {
-        let from = self.clock.monotonic();
-        let plan = self.plan.load(&call.cx).await?;
-        let fact = |outcome, summary: String, evidence: Option<&crate::Evidence>, took_ms| Fact::Verified {
-            stage: judged.stage,
-            revision: judged.revision.cloned(),
-            outcome,
-            summary: bounded(&summary),
-            parts: evidence.map(|evidence| evidence.parts.clone()).unwrap_or_default(),
-            tail: match outcome {
-                VerifyOutcome::Pass => String::new(),
-                VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => {
-                    evidence.map(|evidence| end_of(&evidence.tail)).unwrap_or_default()
-                }
-            },
-            took_ms,
-        };
-        let found = match judged.attempt {
-            Some(attempt) => plan.find(&attempt.id.item).map(|(phase, item)| (phase, Some(item))),
-            None => plan
-                .phases
-                .iter()
-                .find(|candidate| phase.is_none_or(|phase| candidate.id == *phase))
-                .map(|phase| (phase, None)),
-        };
-        let Some((phase, item)) = found else {
-            let why = "the item is no longer in the plan".to_owned();
-            return Ok(fact(VerifyOutcome::Fail, why, None, self.since(from)));
-        };
-        let folder = match judged.revision {
-            None => self.vcs.folder(WORK),
-            Some(revision) => match self.vcs.place(CLEAN, revision, judged.caches, &call.cx).await {
-                Ok(placed) => {
-                    if let Some(why) = self.set_up(CLEAN, &placed, phase, judged.attempt, call).await? {
-                        return Ok(fact(VerifyOutcome::Unready, why, None, self.since(from)));
-                    }
-                    placed.folder
-                }
-                Err(VcsError::Unplaceable(why)) => {
-                    return Ok(fact(VerifyOutcome::Fail, why, None, self.since(from)));
-                }
-                Err(error) => return Err(error.into()),
-            },
-        };
-        let mut target = Target::new(folder, judged.stage, call.run.clone(), Arc::clone(phase));
-        target.item = item.cloned();
-        target.attempt = judged.attempt.map(|attempt| attempt.id.clone());
-        target.revision = judged.revision.cloned();
-        target.log = match judged.attempt {
-            Some(attempt) => self.artifacts.path(attempt, &format!("verify-{}", judged.stage), "log")?,
-            None => self.artifacts.loose(&format!("verify-{}", judged.stage))?,
-        };
-        if target.item.is_none() && target.commands().is_empty() && judged.stage == Stage::Base {
-            // Every item brings its own verifier: there is nothing to be said about the base as such.
-            return Ok(fact(VerifyOutcome::Pass, "no common verifier".to_owned(), None, self.since(from)));
-        }
-        Ok(match self.verifier.verify(&target, &call.cx).await {
-            Ok(Verdict::Pass(evidence)) => {
-                fact(VerifyOutcome::Pass, evidence.summary.clone(), Some(&evidence), self.since(from))
-            }
-            Ok(Verdict::Fail(evidence)) => {
-                fact(VerifyOutcome::Fail, evidence.summary.clone(), Some(&evidence), self.since(from))
-            }
-            Err(VerifyError::Broken { why, evidence }) => {
-                fact(VerifyOutcome::Broken, why, Some(&evidence), self.since(from))
-            }
-            Err(error @ VerifyError::Cancelled) => return Err(error.into()),
-            Err(error @ VerifyError::Other(_)) => fact(VerifyOutcome::Broken, chain(&error), None, self.since(from)),
-        })
-    }
-
     async fn judge(&self, attempt: &Attempt, revision: &Revision, call: &Call<'_>) -> Done {
         let (phase, item) = self.item(attempt, &call.cx).await?;
         let boundary = Boundary::Item(ItemBoundary {
@@ -363,11 +228,14 @@ impl Seams {
         if !unchanged {
             return Ok(Fact::NotAccepted { why: Refusal::ItemChanged });
         }
-        Ok(match self.vcs.accept(revision, &attempt.base, cx).await? {
-            Accepted::Landed => landed(),
-            Accepted::Overtaken(by) => Fact::NotAccepted { why: Refusal::Overtaken(by) },
-            Accepted::Lost(found) => Fact::NotAccepted { why: Refusal::Lost(found) },
-        })
+        let why = match self.vcs.accept(revision, &attempt.base, cx).await {
+            Ok(Accepted::Landed) => return Ok(landed()),
+            Ok(Accepted::Overtaken(by)) => Refusal::Overtaken(by),
+            Ok(Accepted::Lost(found)) => Refusal::Lost(found),
+            Err(VcsError::Refused(why)) => Refusal::Barred(why),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Fact::NotAccepted { why })
     }
 
     async fn ask(
@@ -413,7 +281,7 @@ impl Seams {
     }
 
     /// The attempt's item as the plan has it now; as it was picked, where it is gone.
-    async fn item(&self, attempt: &Attempt, cx: &Cx) -> Result<(Arc<Phase>, Arc<Item>), BoxError> {
+    pub(super) async fn item(&self, attempt: &Attempt, cx: &Cx) -> Result<(Arc<Phase>, Arc<Item>), BoxError> {
         let plan = self.plan.load(cx).await?;
         if let Some((phase, item)) = plan.find(&attempt.id.item) {
             return Ok((Arc::clone(phase), Arc::clone(item)));
@@ -423,17 +291,9 @@ impl Seams {
         Ok((Arc::new(phase), Arc::new(item)))
     }
 
-    fn since(&self, from: Duration) -> u64 {
+    pub(super) fn since(&self, from: Duration) -> u64 {
         u64::try_from(self.clock.monotonic().saturating_sub(from).as_millis()).unwrap_or(u64::MAX)
     }
-}
-
-/// What the verifiers are to judge.
-struct Judged<'a> {
-    stage: Stage,
-    attempt: Option<&'a Attempt>,
-    revision: Option<&'a Revision>,
-    caches: Caches,
 }
 
 /// The first open item of the first phase that is not finished, and how the items stand.
@@ -465,7 +325,7 @@ fn pick(plan: &Plan, parked: &[crate::ItemRef]) -> (Pick, Counts) {
 }
 
 /// What makes a snapshot of an attempt the same one on every redo.
-fn seal(attempt: &Attempt, call: &Call<'_>) -> Seal {
+pub(super) fn seal(attempt: &Attempt, call: &Call<'_>) -> Seal {
     Seal { run: call.run.clone(), attempt: attempt.id.clone(), message: message(attempt, call.run), at: call.began }
 }
 
@@ -484,31 +344,7 @@ fn ended(end: End, usage: Usage, signal: Option<Signal>, took_ms: u64) -> Fact {
     Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms }
 }
 
-/// Why a set-up or environment check does not pass, if so.
-fn objection(judged: Result<Verdict, VerifyError>) -> Result<Option<String>, BoxError> {
-    match judged {
-        Ok(Verdict::Pass(_)) => Ok(None),
-        Ok(Verdict::Fail(evidence)) => Ok(Some(bounded(&evidence.summary))),
-        Err(VerifyError::Broken { why, .. }) => Ok(Some(bounded(&why))),
-        Err(error @ VerifyError::Cancelled) => Err(error.into()),
-        Err(error @ VerifyError::Other(_)) => Ok(Some(chain(&error))),
-    }
-}
-
 /// A line for a fact: bounded.
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     text.chars().take(1_000).collect()
-}
-
-/// The end of a text, bounded, from the start of a line where possible.
-fn end_of(text: &str) -> String {
-    let mut from = text.len().saturating_sub(TAIL_MAX);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let cut = &text[from..];
-    match cut.find('\n') {
-        Some(line) if from > 0 => cut[line + 1..].to_owned(),
-        _ => cut.to_owned(),
-    }
 }

@@ -1,12 +1,14 @@
 //! The loop on one machine: asks the machine, performs effects on the seams, records facts.
 //!
-//! Three parts: `builder` puts a run together, `effects` performs one effect and answers with one fact, `host` drives.
+//! Three parts: `builder` puts a run together, `effects` performs one effect and answers with one fact
+//! (`folders` has those that need one), `host` drives.
 //! What is decided is decided in [`machine`](crate::machine).
 
 mod artifacts;
 mod backoff;
 mod builder;
 mod effects;
+mod folders;
 mod host;
 mod setup;
 

@@ -307,6 +307,7 @@ fn judged(page: &mut String, fact: &Fact) {
                     format!("somebody committed {} meanwhile", text(tip.short()))
                 }
                 Refusal::Lost(why) => format!("the branch is lost: {}", text(why)),
+                Refusal::Barred(why) => format!("the branch cannot be moved now: {}", text(why)),
             };
             let _ = writeln!(page, "- it was not accepted: {why}");
         }

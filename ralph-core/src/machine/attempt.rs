@@ -143,11 +143,7 @@ impl Machine {
         match (at, outcome) {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
                 None => {
-                    let text = format!(
-                        "The session changed nothing, and the verifier passes already ({summary}). Is {} done?",
-                        work.attempt.id.item.item
-                    );
-                    let question = Question::new(DecisionKind::AlreadyDone, text);
+                    let question = changed_nothing(&work, summary);
                     self.part(work, Fate::Parked(question))
                 }
                 Some(revision) if self.rules.gates => Lane::Gated(work, revision),
@@ -209,6 +205,11 @@ impl Machine {
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
             }
             Refusal::Overtaken(_) => Lane::Parting(work, revision, Fate::Interrupted(Next::Again)),
+            // Once it can be moved again, the work need not be done again.
+            Refusal::Barred(why) => Lane::Halt {
+                stop: Stop::new(StopReason::BranchMoved, why.clone()),
+                then: Box::new(Lane::Proven(work, revision)),
+            },
             Refusal::Lost(found) => {
                 let stop = Stop::new(StopReason::BranchMoved, found.clone());
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Halt(stop)))
@@ -305,6 +306,21 @@ impl Machine {
         self.progress.forget(&iteration.item);
         Lane::Idle
     }
+}
+
+/// What a person is asked where a session left things as they were and the verifier passes all the same.
+fn changed_nothing(work: &Work, summary: &str) -> Question {
+    let item = &work.attempt.id.item.item;
+    if work.revision.is_none() {
+        let text = format!("The session changed nothing, and the verifier passes already ({summary}). Is {item} done?");
+        return Question::new(DecisionKind::AlreadyDone, text);
+    }
+    // The work of an earlier attempt, which failed for another reason than its verifier.
+    let text =
+        format!("The session added nothing to the work of an earlier attempt, which passes ({summary}). Is it right?");
+    let mut question = Question::new(DecisionKind::Choice, text);
+    question.options = vec!["accept the work".to_owned(), "start again".to_owned()];
+    question
 }
 
 fn asked_by_agent(signal: &Signal) -> Question {

@@ -344,6 +344,8 @@ pub enum Refusal {
     Overtaken(Revision),
     /// The branch is gone or rewritten.
     Lost(String),
+    /// The branch is where it was and cannot be moved now: somebody has checked it out. Holds why.
+    Barred(String),
 }
 
 /// What an iteration came to.

@@ -143,6 +143,7 @@ impl World<'_> {
                 }
                 2 => Fact::NotAccepted { why: Refusal::Overtaken(Revision::new("other")) },
                 3 => Fact::NotAccepted { why: Refusal::Lost("gone".to_owned()) },
+                4 => Fact::NotAccepted { why: Refusal::Barred("checked out".to_owned()) },
                 _ => Fact::Accepted { revision: revision.clone() },
             },
             Effect::Keep { kind, .. } => Fact::Kept { kind: *kind, name: format!("{kind}/x") },
