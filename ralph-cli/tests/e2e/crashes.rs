@@ -1,6 +1,7 @@
 //! `kill -9` at any time, then `ralph run`: the state that there would have been.
 
 use std::{
+    fs,
     sync::{
         OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -201,4 +202,27 @@ fn a_mark_that_was_not_written_before_a_crash_is_written_once() {
     scratch.edit_prd("- [x]", "- [ ]");
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!((scratch.marks().as_str(), scratch.commits().len(), scratch.sessions().len()), ("x", 1, 1));
+}
+
+/// The journal says how the run ended, the logs do not yet: nobody takes that run up again.
+#[test]
+fn an_end_that_was_not_told_is_told_by_the_next_run() {
+    let scratch = scenario();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    let folder = scratch.run_folders().remove(0);
+    // As a death right after the last record leaves it: no summary, no last line, and a cursor that knows it.
+    fs::remove_file(folder.join("summary.md")).unwrap();
+    let text = scratch.read("ralph-loop/PROGRESS.md").replace("STOP_REASON: SUCCESS\n", "");
+    scratch.write("ralph-loop/PROGRESS.md", &text);
+    let cursor = fs::read_to_string(folder.join("logs.json")).unwrap();
+    let mut cursor: serde_json::Value = serde_json::from_str(&cursor).unwrap();
+    cursor["seq"] = (cursor["seq"].as_u64().unwrap() - 1).into();
+    cursor["progress"] = text.len().into();
+    fs::write(folder.join("logs.json"), cursor.to_string()).unwrap();
+
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert!(folder.join("summary.md").exists());
+    let told = scratch.read("ralph-loop/PROGRESS.md");
+    assert_eq!(told.matches("STOP_REASON: SUCCESS").count(), 2, "the first run's and the second's: {told}");
+    assert_eq!(told.matches("R01 done").count(), 1, "{told}");
 }

@@ -1,6 +1,9 @@
 //! The end of a run: logs, summary, the overview or the last JSON line, the exit code.
 
-use ralph_core::{Cx, Outcome, Phase, Plan, RunError, RunId, Stop, StopReason, chain, ledger::Summary};
+use ralph_core::{
+    Cx, Event, Observer as _, Outcome, Phase, Plan, RunError, RunId, Stop, StopReason, chain,
+    ledger::{Recorder, Summary},
+};
 use serde::Serialize;
 
 use super::{Held, Prepared, note};
@@ -74,5 +77,26 @@ pub(super) async fn finish(
     match fault {
         Some(error) => Err(CliError::failed("the run is left open (`ralph run` takes it up)", &error)),
         None => Ok(stop.reason.exit_code()),
+    }
+}
+
+/// Writes what a run that ended, and died before it could say so, left unsaid in the logs: nobody takes it up again.
+pub(super) fn catch_up(prepared: &Prepared, this: &RunId) {
+    let ledger = &prepared.project.ledger;
+    let earlier = runs::all(ledger).unwrap_or_default();
+    let last = earlier.into_iter().rfind(|(run, info)| run != this && *info == prepared.info);
+    let Some((run, _)) = last.filter(|(run, _)| !ledger.summary(run).exists()) else { return };
+    let records = runs::records(ledger, &run).unwrap_or_default();
+    if runs::last_stop(&records).is_none() {
+        return;
+    }
+    let recorder = Recorder::new(ledger.clone());
+    for record in &records {
+        recorder.on_event(&Event::Replayed { run: run.clone(), record: record.clone() });
+    }
+    let plan = Plan::new([prepared.phase.clone()]);
+    let before = runs::accepted_elsewhere(ledger, &run).unwrap_or_default();
+    if let Err(error) = Summary::new(&run, &records, Some(&plan), &before).write(ledger) {
+        note(&format!("the summary of run {run} could not be written: {error}"));
     }
 }

@@ -57,6 +57,9 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     // What a life that was cut off left running must not meet this one.
     ralph_process::become_subreaper();
     let swept = ralph_process::sweep(held.run.as_str());
+    if !held.taken_up {
+        finish::catch_up(&prepared, &held.run);
+    }
     greet(&prepared, &held, args.json).await;
     if swept.killed > 0 {
         note(&format!("ended what a life of this run that was cut off had left running: {}", swept.killed));
