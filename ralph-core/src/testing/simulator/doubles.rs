@@ -1,0 +1,235 @@
+//! The agent and the verifier of a simulation.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
+
+use async_trait::async_trait;
+
+use super::{Sabotage, world::Shared};
+use crate::{
+    AgentBackend, AgentError, Brief, Capabilities, Cx, Digest, MemoryPlan, Part, SessionEnd, SessionReport, Target,
+    Tokens, Trouble, Usage, Usd, Verdict, Verifier, VerifyError, testing::MemoryVcs,
+};
+
+/// What the sessions on an item do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// The work, at once.
+    Good,
+    /// Wrong work first; a session that finds it puts it right.
+    SecondTry,
+    /// Wrong work every time.
+    Bad,
+    /// Nothing but words.
+    Claims,
+    /// A file that git ignores makes the check pass.
+    Hidden,
+    /// The work is there already, and nothing is done.
+    AlreadyDone,
+    /// Asks a person.
+    Asks,
+    /// Gives up.
+    Blocks,
+    /// Work on which the verifier breaks.
+    BreaksVerifier,
+    /// A link that leaves the tree.
+    Link,
+    /// Its provider is down for two sessions, then the work.
+    Outage,
+    /// Dies after doing the work.
+    Crashes,
+    /// Changes its row in the plan, as a person would, then the work.
+    RowEdited,
+    /// Somebody commits on the branch meanwhile, then the work.
+    Overtaken,
+}
+
+impl Behaviour {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Good,
+        Self::SecondTry,
+        Self::Bad,
+        Self::Claims,
+        Self::Hidden,
+        Self::AlreadyDone,
+        Self::Asks,
+        Self::Blocks,
+        Self::BreaksVerifier,
+        Self::Link,
+        Self::Outage,
+        Self::Crashes,
+        Self::RowEdited,
+        Self::Overtaken,
+    ];
+}
+
+/// What the agent of a simulation can reach, the operator's things included: it plays both.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) plan: MemoryPlan,
+    pub(super) vcs: MemoryVcs,
+    pub(super) shared: Arc<Shared>,
+    pub(super) sabotage: Option<Sabotage>,
+}
+
+#[derive(Debug)]
+pub(super) struct SimAgent {
+    pub(super) world: Parts,
+    pub(super) items: Vec<Behaviour>,
+}
+
+impl SimAgent {
+    fn behaviour(&self, brief: &Brief) -> Behaviour {
+        let number: usize = brief.attempt.item.item.as_str()[1..].parse().unwrap_or(1);
+        self.items[number - 1]
+    }
+
+    fn play(&self, behaviour: Behaviour, brief: &Brief) -> std::io::Result<SessionReport> {
+        let (workspace, item) = (&brief.workspace, brief.attempt.item.item.as_str());
+        let write = |name: &str, content: &str| fs::write(workspace.join(name), content);
+        // Every session tries to tick its own item.
+        fs::create_dir_all(workspace.join("ralph-loop"))?;
+        write("ralph-loop/PRD.md", "- [x] done, says the agent")?;
+        let finished = |said: &str| SessionReport::new(SessionEnd::Finished).with_said(said);
+        let usage = Usage::unknown()
+            .with_cost(Usd::from_micros(250_000))
+            .with_tokens(Tokens { output: 100, ..Tokens::default() });
+        let report = match behaviour {
+            Behaviour::Good => {
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::SecondTry => {
+                let before = workspace.join(item).exists();
+                write(item, if before { "good" } else { "bad" })?;
+                finished("done")
+            }
+            Behaviour::Bad => {
+                write(item, "bad")?;
+                finished("ALL TESTS PASS")
+            }
+            Behaviour::Claims | Behaviour::AlreadyDone => finished("```ralph\n{\"status\":\"done\"}\n```"),
+            Behaviour::Hidden => {
+                write(&format!("ignored-{item}"), "good")?;
+                write(item, "bad")?;
+                finished("done")
+            }
+            Behaviour::Asks => {
+                write(item, "good")?;
+                finished("```ralph\n{\"status\":\"decision\",\"question\":\"which?\",\"options\":[\"a\",\"b\"]}\n```")
+            }
+            Behaviour::Blocks => {
+                write(item, "half")?;
+                finished("```ralph\n{\"status\":\"blocked\",\"summary\":\"no access\"}\n```")
+            }
+            Behaviour::BreaksVerifier => {
+                write(item, "break")?;
+                finished("done")
+            }
+            Behaviour::Link => {
+                write(item, "good")?;
+                link(&workspace.join("out"))?;
+                finished("done")
+            }
+            Behaviour::Outage if self.world.shared.outages.fetch_add(1, Ordering::SeqCst) < 2 => {
+                let detail = "529".to_owned();
+                SessionReport::new(SessionEnd::Unavailable { trouble: Trouble::Overload, detail, until: None })
+            }
+            Behaviour::Outage => {
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::Crashes => {
+                write(item, "good")?;
+                SessionReport::new(SessionEnd::Failed("exit 1".to_owned()))
+            }
+            Behaviour::RowEdited => {
+                let name = brief.attempt.item.clone();
+                // Once: the row is then as the person wants it.
+                self.world.plan.edit(|plan| {
+                    for phase in &mut plan.phases {
+                        for row in &mut Arc::make_mut(phase).items {
+                            if row.id == name.item && row.criteria.is_empty() {
+                                let row = Arc::make_mut(row);
+                                row.criteria.push("and more".to_owned());
+                                row.digest = Digest::of(b"edited");
+                            }
+                        }
+                    }
+                });
+                write(item, "good")?;
+                if brief.prompt.contains("and more") {
+                    write(&format!("{item}-more"), "more")?;
+                }
+                finished("done")
+            }
+            Behaviour::Overtaken => {
+                if self.world.shared.overtaken.fetch_add(1, Ordering::SeqCst) == 0 {
+                    let mut files = self.world.vcs.files();
+                    files.insert("by-hand".to_owned(), b"the operator's".to_vec());
+                    self.world.vcs.commit_by_hand(files);
+                }
+                write(item, "good")?;
+                finished("done")
+            }
+        };
+        Ok(report.with_usage(usage))
+    }
+}
+
+#[cfg(unix)]
+fn link(at: &Path) -> std::io::Result<()> {
+    // The kept work of a first attempt has no link, but a folder that was not emptied may.
+    match std::os::unix::fs::symlink("/etc", at) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+#[async_trait]
+impl AgentBackend for SimAgent {
+    fn name(&self) -> &str {
+        "simulated"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none().with_cost().with_tokens()
+    }
+
+    async fn run(&self, brief: &Brief, _cx: &Cx) -> Result<SessionReport, AgentError> {
+        if self.world.sabotage == Some(Sabotage::LeavesAlive) {
+            self.world.shared.alive.fetch_add(1, Ordering::SeqCst);
+        }
+        self.play(self.behaviour(brief), brief).map_err(|error| AgentError::Other(error.into()))
+    }
+}
+
+/// Passes where the item's file says `good`, or an ignored one does.
+#[derive(Debug)]
+pub(super) struct SimVerifier;
+
+#[async_trait]
+impl Verifier for SimVerifier {
+    fn name(&self) -> &str {
+        "simulated"
+    }
+
+    async fn verify(&self, target: &Target, _cx: &Cx) -> Result<Verdict, VerifyError> {
+        let Some(item) = &target.item else { return Ok(Verdict::new(true, "the base")) };
+        let read = |name: String| fs::read_to_string(target.folder.join(name)).unwrap_or_default();
+        let content = read(item.id.to_string());
+        if content == "break" {
+            return Err(VerifyError::broken("exit 127"));
+        }
+        let passed = content == "good" || read(format!("ignored-{}", item.id)) == "good";
+        let mut verdict = Verdict::new(passed, format!("the file says `{content}`"));
+        let (Verdict::Pass(evidence) | Verdict::Fail(evidence)) = &mut verdict;
+        evidence.tail.clone_from(&content);
+        evidence.parts.push(Part { name: "file".to_owned(), passed, tests: None });
+        Ok(verdict)
+    }
+}

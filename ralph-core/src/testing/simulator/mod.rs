@@ -1,0 +1,148 @@
+//! The real engine on doubles: scripted behaviours, a crash at every durable operation in turn, and the laws.
+//!
+//! No time passes and nothing is random but what a seed says: a scenario gives the same run every time.
+
+mod doubles;
+mod world;
+
+use std::{collections::BTreeMap, fmt};
+
+use self::world::World;
+use super::{FaultPlan, laws::Violation};
+use crate::{Budget, Digest, ItemRef, ItemStatus, StopReason, Usd};
+
+pub use self::doubles::Behaviour;
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// One item for each.
+    pub items: Vec<Behaviour>,
+    /// The limits.
+    pub budget: Budget,
+    /// What is broken on purpose, so that a law has something to find.
+    pub sabotage: Option<Sabotage>,
+}
+
+impl Scenario {
+    /// Items that behave so, with ample limits.
+    pub fn of(items: impl IntoIterator<Item = Behaviour>) -> Self {
+        let budget = Budget {
+            blockers_per_phase: 100,
+            blockers_per_plan: 100,
+            no_progress: 100,
+            cost: Some(Usd::from_micros(1_000_000_000)),
+            tokens: Some(1_000_000_000),
+            ..Budget::default()
+        };
+        Self { items: items.into_iter().collect(), budget, sabotage: None }
+    }
+}
+
+/// A part that breaks one law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Work that was rejected was on the branch for a moment.
+    BranchHoldsRejected,
+    /// The agent's copy of the ledger enters candidates.
+    LedgerEnters,
+    /// A record is acknowledged and written only with the next one.
+    LateJournal,
+    /// A decision that is submitted again is recorded again.
+    DecisionsTwice,
+    /// Kept work is forgotten.
+    ForgetsKept,
+    /// Something of a session stays alive.
+    LeavesAlive,
+}
+
+/// The state that a run leaves, without what may differ between a run with and one without a crash (revision ids and
+/// the numbers of attempts).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Final {
+    /// Why it ended.
+    pub reason: StopReason,
+    /// Each item's mark.
+    pub marks: BTreeMap<ItemRef, ItemStatus>,
+    /// The branch's files.
+    pub files: BTreeMap<String, Digest>,
+    /// How many commits the run put on the branch.
+    pub commits: usize,
+    /// The items whose work is kept, and why.
+    pub kept: Vec<String>,
+    /// The questions in the queue, in order of their items.
+    pub asked: Vec<String>,
+}
+
+/// What was seen in a simulation.
+#[derive(Debug)]
+pub struct Report {
+    /// The end.
+    pub end: Final,
+    /// How many points at which it could have crashed were passed, in the last life.
+    pub points: u64,
+    /// How often it crashed.
+    pub crashes: usize,
+    /// Every law that was broken.
+    pub violations: Vec<Violation>,
+}
+
+/// Something that should not happen in a simulation at all.
+#[derive(Debug)]
+pub struct Stuck(pub String);
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Runs `scenario`, dying at each of `crashes` in turn (counted in points from the start of that life), to its end.
+///
+/// # Errors
+/// [`Stuck`] where the run fails without a crash.
+pub fn simulate(scenario: &Scenario, crashes: &[u64]) -> Result<Report, Stuck> {
+    let world = World::new(scenario);
+    let mut died = 0;
+    for life in 0..=crashes.len() {
+        let faults = crashes.get(life).map_or_else(FaultPlan::none, |point| FaultPlan::dies_at(*point));
+        match world.live(&faults) {
+            Ok(outcome) => {
+                // A crash after the end of the last step is a run that is over.
+                return Ok(world.report(&outcome, &faults, died));
+            }
+            Err(_) if faults.struck() => died += 1,
+            Err(error) => return Err(Stuck(format!("{scenario:?} after {died} crashes: {}", crate::chain(&error)))),
+        }
+    }
+    Err(Stuck(format!("{scenario:?}: crashed in its last life too")))
+}
+
+/// Crashes `scenario` at every point in turn, and compares each end with the end of the run that did not crash.
+///
+/// # Errors
+/// A description of the first difference or broken law.
+pub fn enumerate_crashes(scenario: &Scenario) -> Result<u64, String> {
+    let reference = simulate(scenario, &[]).map_err(|stuck| stuck.0)?;
+    law_abiding(&reference, "without a crash")?;
+    let mut point = 1;
+    loop {
+        let report = simulate(scenario, &[point]).map_err(|stuck| stuck.0)?;
+        law_abiding(&report, &format!("crash at point {point}"))?;
+        if report.end != reference.end {
+            return Err(format!(
+                "crash at point {point}: the end differs\nwithout: {:#?}\nwith: {:#?}",
+                reference.end, report.end
+            ));
+        }
+        if report.crashes == 0 {
+            // The plan asked for a point that the run never reached: all have been tried.
+            return Ok(point - 1);
+        }
+        point += 1;
+    }
+}
+
+fn law_abiding(report: &Report, when: &str) -> Result<(), String> {
+    if report.violations.is_empty() { Ok(()) } else { Err(format!("{when}: {:?}", report.violations)) }
+}

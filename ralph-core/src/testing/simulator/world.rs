@@ -1,0 +1,199 @@
+//! What outlives a crash, and one life of the process in it.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU32, Ordering},
+};
+
+use super::{
+    Behaviour, Final, Report, Scenario,
+    doubles::{Parts, SimAgent, SimVerifier},
+};
+use crate::{
+    Digest, Event, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Ralph, RunError, RunId,
+    machine::Fact,
+    testing::{
+        FaultPlan, Faulty, Files, MemoryVcs, StillClock,
+        laws::{LawBook, Violation},
+        saboteurs,
+    },
+};
+
+/// What outlives a crash.
+pub(super) struct World {
+    scenario: Scenario,
+    plan: MemoryPlan,
+    journal: MemoryJournal,
+    vcs: MemoryVcs,
+    decisions: MemoryDecisions,
+    clock: StillClock,
+    run: RunId,
+    shared: Arc<Shared>,
+}
+
+/// What the doubles share across lives.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) outages: AtomicU32,
+    pub(super) overtaken: AtomicU32,
+    pub(super) alive: AtomicU32,
+    violations: Mutex<Vec<Violation>>,
+}
+
+impl Shared {
+    fn broken(&self, law: &'static str, what: String) {
+        let mut violations = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
+        if !violations.iter().any(|known| known.law == law) {
+            violations.push(Violation { law, what });
+        }
+    }
+}
+
+fn item_name(index: usize) -> String {
+    format!("R{:02}", index + 1)
+}
+
+impl World {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let plan = MemoryPlan::of(scenario.items.iter().map(|behaviour| format!("{behaviour:?}")));
+        let mut files = Files::from([
+            ("README".to_owned(), b"start".to_vec()),
+            ("ralph-loop/PRD.md".to_owned(), b"- [ ] the operator's".to_vec()),
+        ]);
+        for (index, behaviour) in scenario.items.iter().enumerate() {
+            if *behaviour == Behaviour::AlreadyDone {
+                files.insert(item_name(index), b"good".to_vec());
+            }
+        }
+        Self {
+            scenario: scenario.clone(),
+            plan,
+            journal: MemoryJournal::new(),
+            vcs: MemoryVcs::with(files),
+            decisions: MemoryDecisions::new(),
+            clock: StillClock::new(),
+            run: RunId::new("run"),
+            shared: Arc::new(Shared::default()),
+        }
+    }
+
+    /// One life of the process: to the end, or to the crash.
+    pub(super) fn live(&self, faults: &FaultPlan) -> Result<Outcome, RunError> {
+        let agent = SimAgent { world: self.parts(), items: self.scenario.items.clone() };
+        let vcs = saboteurs::vcs(self.vcs.clone(), self.scenario.sabotage);
+        let journal = saboteurs::journal(self.journal.clone(), self.scenario.sabotage);
+        let decisions = saboteurs::decisions(self.decisions.clone(), self.scenario.sabotage);
+        let (shared, stored, run) = (Arc::clone(&self.shared), self.journal.clone(), self.run.clone());
+        let seen = AtomicU32::new(0);
+        let watch = move |event: &Event| match event {
+            Event::Recorded { record, .. } | Event::Replayed { record, .. } => {
+                seen.store(u32::try_from(record.seq).unwrap_or(u32::MAX), Ordering::SeqCst);
+                if stored.record(&run, record.seq).as_ref() != Some(record) {
+                    shared.broken("L5", format!("record {} was told before it was durable", record.seq));
+                }
+            }
+            Event::Began { step, .. } => {
+                let seen = u64::from(seen.load(Ordering::SeqCst));
+                if stored.record(&run, seen).is_none() || stored.record(&run, seen + 1).is_some() {
+                    shared.broken("L5", format!("{step} begins before the fact before it is durable"));
+                }
+                if shared.alive.load(Ordering::SeqCst) != 0 {
+                    shared.broken("L10", format!("something of an earlier step lives when {step} begins"));
+                }
+            }
+            Event::Live { .. } | Event::Told { .. } => {}
+        };
+        let ralph = Ralph::builder(
+            Faulty::new(Arc::new(self.plan.clone()), faults),
+            Faulty::new(Arc::new(agent), faults),
+            Faulty::new(Arc::new(SimVerifier), faults),
+            Faulty::new(vcs, faults),
+        )
+        .journal(Faulty::new(journal, faults), self.run.clone())
+        .decisions(Faulty::new(decisions, faults))
+        .clock(self.clock.clone())
+        .budget(self.scenario.budget.clone())
+        .observe(watch);
+        block_on(ralph.run())
+    }
+
+    fn parts(&self) -> Parts {
+        Parts {
+            plan: self.plan.clone(),
+            vcs: self.vcs.clone(),
+            shared: Arc::clone(&self.shared),
+            sabotage: self.scenario.sabotage,
+        }
+    }
+
+    pub(super) fn report(&self, outcome: &Outcome, faults: &FaultPlan, crashes: usize) -> Report {
+        let mut book = LawBook::new();
+        for record in self.journal.records(&self.run) {
+            book.read(&record);
+        }
+        let mut violations = book.violations().to_vec();
+        violations.extend(self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        violations.extend(self.look_at_the_world());
+        Report { end: self.end(outcome), points: faults.points(), crashes, violations }
+    }
+
+    /// What only the world knows: the branch, the candidates, what is kept.
+    fn look_at_the_world(&self) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let mut broken = |law, what| violations.push(Violation { law, what });
+        let (branch, records) = (self.vcs.branch(), self.journal.records(&self.run));
+        for revision in &branch[1..] {
+            let accepted =
+                records.iter().any(|record| matches!(&record.fact, Fact::Accepted { revision: by } if by == revision));
+            let by_hand = self.vcs.message(revision).is_some_and(|message| message == "by hand");
+            if !accepted && !by_hand {
+                broken("L2", format!("the branch held {revision}, which was never accepted"));
+            }
+        }
+        let ledger = |files: &Files| files.get("ralph-loop/PRD.md").cloned();
+        let operators = self.vcs.files_of(&branch[0]).as_ref().and_then(ledger);
+        for revision in branch.iter().chain(self.vcs.kept().values()) {
+            if self.vcs.files_of(revision).as_ref().and_then(ledger) != operators {
+                broken("L4", format!("{revision} has an agent's copy of the ledger"));
+            }
+        }
+        for record in &records {
+            if let Fact::Kept { name, .. } = &record.fact
+                && !self.vcs.kept().contains_key(name)
+            {
+                broken("L9", format!("{name} was kept and is gone"));
+            }
+        }
+        violations
+    }
+
+    fn end(&self, outcome: &Outcome) -> Final {
+        let plan = self.plan.plan();
+        let marks = plan
+            .phases
+            .iter()
+            .flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item.status)))
+            .collect();
+        let files = self.vcs.files().into_iter().map(|(path, content)| (path, Digest::of(&content))).collect();
+        // Without the number of the attempt, and without what an interruption alone leaves.
+        let mut kept: Vec<String> = self
+            .vcs
+            .kept()
+            .into_keys()
+            .filter(|name| !name.starts_with("interrupted/"))
+            .filter_map(|name| Some(name.rsplit_once('/')?.0.to_owned()))
+            .collect();
+        kept.sort();
+        let mut asked: Vec<String> = self.decisions.asked().into_iter().map(|asked| asked.question.text).collect();
+        asked.sort();
+        Final { reason: outcome.stop.reason, marks, files, commits: self.vcs.branch().len() - 1, kept, asked }
+    }
+}
+
+/// Runs a future whose parts never wait for anything but each other.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime.block_on(future),
+        Err(error) => unreachable!("no runtime for the simulation: {error}"),
+    }
+}
