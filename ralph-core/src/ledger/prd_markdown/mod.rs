@@ -65,9 +65,15 @@ const SIZE_MAX: u64 = 16 << 20;
 pub struct MarkdownPrd {
     path: PathBuf,
     phase: PhaseId,
-    /// The content that was last read and what it said. The file is read every time, and parsed again only if it has
-    /// changed: the engine asks several times for each item.
-    last: Arc<Mutex<Option<(Vec<u8>, Prd)>>>,
+    last: Arc<Mutex<Option<Last>>>,
+}
+
+/// What was last read. The file is read every time, and parsed again only if it has changed: the engine asks several
+/// times for each item.
+#[derive(Debug)]
+struct Last {
+    bytes: Vec<u8>,
+    prd: Prd,
 }
 
 impl MarkdownPrd {
@@ -100,14 +106,12 @@ impl MarkdownPrd {
     pub fn read(&self) -> Result<Prd, PlanError> {
         let bytes = read_bounded(&self.path)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, prd)) = &*last
-            && *known == bytes
-        {
-            return Ok(prd.clone());
+        if let Some(known) = last.as_ref().filter(|known| known.bytes == bytes) {
+            return Ok(known.prd.clone());
         }
         let name = self.path.display().to_string();
         let prd = Prd::parse(&bytes, &name, self.phase.clone()).map_err(PlanError::Invalid)?;
-        *last = Some((bytes, prd.clone()));
+        *last = Some(Last { bytes, prd: prd.clone() });
         Ok(prd)
     }
 }
