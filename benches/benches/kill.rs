@@ -32,7 +32,7 @@ fn main() {
     ralph_process::become_subreaper();
     let folder = tempfile::tempdir().expect("a folder");
     let runtime = runtime();
-    let mut measure = |trap: &str, grace: Duration| -> Vec<f64> {
+    let measure = |trap: &str, grace: Duration| -> Vec<f64> {
         let script = format!("trap '{trap}' TERM; {TREE}");
         let one = |_| runtime.block_on(one(&script, folder.path(), grace));
         (0..rounds).map(one).collect()

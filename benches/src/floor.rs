@@ -7,7 +7,7 @@
 use std::{
     collections::HashSet,
     fs::{self, File, OpenOptions},
-    io::{Read as _, Write as _},
+    io::Write as _,
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -117,9 +117,7 @@ impl Floor {
     pub fn item(&mut self) {
         self.steps.clear();
         self.from = Instant::now();
-        let mut plan = String::new();
-        let mut prd = OpenOptions::new().read(true).write(true).open(self.stage.prd()).expect("the plan");
-        prd.read_to_string(&mut plan).expect("the plan");
+        let plan = fs::read_to_string(self.stage.prd()).expect("the plan");
         let mark = plan.find("\n- [ ] ").expect("an open item") + 4;
         self.record("look");
         self.record("begin");
@@ -141,6 +139,7 @@ impl Floor {
         self.git(&site, &["update-ref", "--no-deref", "-z", "--stdin"], &moves);
         self.tip = commit;
         self.record("accept");
+        let prd = OpenOptions::new().write(true).open(self.stage.prd()).expect("the plan");
         prd.write_at(b"x", mark as u64).expect("a mark");
         prd.sync_data().expect("a durable mark");
         self.record("mark");

@@ -49,7 +49,8 @@ fn a_mark_is_one_byte() {
     fs::write(&path, &before).unwrap();
     let plan = MarkdownPrd::open(&path);
     let item = ItemRef::new("P1", "R00500");
-    let mark = plan.mark(&item, ItemStatus::Open, ItemStatus::Done, &Cx::new());
+    let cx = Cx::new();
+    let mark = plan.mark(&item, ItemStatus::Open, ItemStatus::Done, &cx);
     engine::runtime().block_on(mark).unwrap();
     let after = fs::read(&path).unwrap();
     assert_eq!(after.len(), before.len());

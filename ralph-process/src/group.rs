@@ -152,6 +152,7 @@ impl Group {
         self.kill_if_running().await?;
         // Looked at before the kill, so that it can be said how many there were.
         let before = match &self.mark {
+            Some(_) if sweep::seems_alone() => Some(0),
             Some(mark) => blocking(mark, sweep::look).await,
             None => None,
         };
@@ -159,7 +160,7 @@ impl Group {
         let status = self.reap()?;
         let mut swept = Swept { killed: 0, clean: false };
         if let (Some(mark), Some(before)) = (&self.mark, before) {
-            let again = if before > 0 || sweep::is_subreaper() {
+            let again = if before > 0 || (sweep::is_subreaper() && !sweep::is_childless()) {
                 blocking(mark, sweep::sweep).await
             } else {
                 Swept { killed: 0, clean: true }

@@ -84,6 +84,19 @@ pub(crate) fn is_subreaper() -> bool {
     SUBREAPER.load(Ordering::SeqCst)
 }
 
+/// Whether nothing but leaders is seen below this program, where it would be given all orphans. Cheap, but a child may be
+/// missed while another one ends: [`is_childless`] is the proof.
+pub(crate) fn seems_alone() -> bool {
+    is_subreaper() && system::seems_alone()
+}
+
+/// Whether this program has no child at all, and hence, if it is given all orphans, nothing that it started is left.
+pub(crate) fn is_childless() -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
+}
+
 /// Makes this program the one that orphans among its descendants are given to, so that no escape from a process group
 /// goes unseen. Whether that is so now: only Linux can, with a `/proc` that lists children.
 ///
@@ -264,6 +277,11 @@ mod system {
         orphans
     }
 
+    pub(super) fn seems_alone() -> bool {
+        let leaders = leaders();
+        children().iter().all(|pid| leaders.contains_key(pid))
+    }
+
     /// Takes away the zombie of a child, if it is one.
     fn reap(pid: Pid) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
@@ -312,6 +330,10 @@ mod system {
 
     pub(super) fn look(_mark: &str) -> Option<u32> {
         None
+    }
+
+    pub(super) fn seems_alone() -> bool {
+        false
     }
 
     pub(super) fn group_is_alive(_group: Pid) -> bool {

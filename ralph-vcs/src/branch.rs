@@ -41,6 +41,10 @@ impl GitVcs {
 
     /// Where the branch is, compared with `since`.
     pub(crate) async fn tip_since(&self, since: &Revision, cx: &Cx) -> Result<Tip, VcsError> {
+        // Asked before every item, and nearly always the answer is that nothing has changed.
+        if self.holds(&self.branch_ref, since) {
+            return Ok(Tip::At(since.clone()));
+        }
         let Some(found) = self.read_ref(&self.branch_ref, cx).await? else {
             return Ok(Tip::Lost(format!("the branch {} is gone", self.options.branch)));
         };
@@ -51,6 +55,13 @@ impl GitVcs {
         } else {
             Ok(Tip::Lost(format!("the branch {} is at {found}", self.options.branch)))
         }
+    }
+
+    /// Whether the file of the ref `name` says `revision`. Git replaces such a file as a whole, and it goes before packed
+    /// refs. Where there is none, or it says anything else, git has to be asked.
+    fn holds(&self, name: &str, revision: &Revision) -> bool {
+        let file = self.common_dir.join(name);
+        !self.reftable && fs::read(file).is_ok_and(|found| found.trim_ascii_end() == revision.as_str().as_bytes())
     }
 
     /// The checkout in which the branch is checked out, or held by a rebase.

@@ -23,6 +23,7 @@ mod sections;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -64,6 +65,15 @@ const SIZE_MAX: u64 = 16 << 20;
 pub struct MarkdownPrd {
     path: PathBuf,
     phase: PhaseId,
+    last: Arc<Mutex<Option<Last>>>,
+}
+
+/// What was last read. The file is read every time, and parsed again only if it has changed: the engine asks several
+/// times for each item.
+#[derive(Debug)]
+struct Last {
+    bytes: Vec<u8>,
+    prd: Prd,
 }
 
 impl MarkdownPrd {
@@ -71,13 +81,14 @@ impl MarkdownPrd {
     pub fn open(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let phase = phase_of(&path);
-        Self { path, phase }
+        Self { path, phase, last: Arc::default() }
     }
 
     /// The same with another phase id, which a Master Plan gives.
     #[must_use]
     pub fn with_phase(mut self, phase: impl Into<PhaseId>) -> Self {
         self.phase = phase.into();
+        self.last = Arc::default();
         self
     }
 
@@ -94,7 +105,14 @@ impl MarkdownPrd {
     /// Reads the file with everything that `ralph check` tells about it.
     pub fn read(&self) -> Result<Prd, PlanError> {
         let bytes = read_bounded(&self.path)?;
-        Prd::parse(&bytes, &self.path.display().to_string(), self.phase.clone()).map_err(PlanError::Invalid)
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = last.as_ref().filter(|known| known.bytes == bytes) {
+            return Ok(known.prd.clone());
+        }
+        let name = self.path.display().to_string();
+        let prd = Prd::parse(&bytes, &name, self.phase.clone()).map_err(PlanError::Invalid)?;
+        *last = Some(Last { bytes, prd: prd.clone() });
+        Ok(prd)
     }
 }
 
