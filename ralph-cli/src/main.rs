@@ -28,7 +28,7 @@ compile_error!("ralph needs Linux or macOS: it ends whole process groups, which 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.color.apply();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(2).build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(commands::dispatch(args)),
         Err(error) => Err(CliError::fault(format!("the program could not start its runtime: {error}"))),

@@ -158,19 +158,19 @@ fn a_journal_with_a_torn_end_goes_on_and_a_damaged_one_is_not_guessed_at() {
     let scratch = Scratch::new(2);
     scratch.run(&["--iterations", "1"]).stopped("BUDGET_EXHAUSTED", 13);
     let journal = scratch.run_folders()[0].join("journal.jsonl");
-    let whole = std::fs::read(&journal).unwrap();
+    let whole = fs::read(&journal).unwrap();
     // Damage inside.
     let mut damaged = whole.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
-    std::fs::write(&journal, &damaged).unwrap();
+    fs::write(&journal, &damaged).unwrap();
     let ended = scratch.run(&[]);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("journal.jsonl"), "{}", ended.stderr);
     assert_eq!(scratch.sessions(), ["R01.1"], "nothing is begun on it");
-    assert_eq!(std::fs::read(&journal).unwrap(), damaged, "and nothing is written over it");
+    assert_eq!(fs::read(&journal).unwrap(), damaged, "and nothing is written over it");
     // A torn end.
-    std::fs::write(&journal, [&whole[..], b"{\"seq\":999"].concat()).unwrap();
+    fs::write(&journal, [&whole[..], b"{\"seq\":999"].concat()).unwrap();
     let ended = scratch.run(&[]).stopped("SUCCESS", 0);
     assert!(ended.stderr.contains("never finished"), "{}", ended.stderr);
 }
@@ -180,7 +180,7 @@ fn forget_the_acceptance(scratch: &Scratch) {
     let journal = scratch.of_run("journal.jsonl");
     let accepted = journal.lines().position(|line| line.contains("\"accepted\"")).expect("it is recorded");
     let path = scratch.run_folders()[0].join("journal.jsonl");
-    std::fs::write(path, journal.lines().take(accepted).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    fs::write(path, journal.lines().take(accepted).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
 }
 
 #[test]
