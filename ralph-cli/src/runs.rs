@@ -27,6 +27,11 @@ fn read_info(ledger: &Ledger, run: &RunId) -> Option<RunInfo> {
     serde_json::from_slice(&fs::read(ledger.run(run).join(INFO)).ok()?).ok()
 }
 
+/// Whether a run says what it is about.
+pub(crate) fn is_described(ledger: &Ledger, run: &RunId) -> bool {
+    read_info(ledger, run).is_some()
+}
+
 /// The journals of a project.
 pub(crate) fn journal(ledger: &Ledger) -> JsonlJournal {
     JsonlJournal::new(ledger.runs_folder())

@@ -202,7 +202,17 @@ fn state(project: &Project, table: &mut Table) {
     };
     let mut whole = 0_u64;
     for run in &runs {
-        match runs::journal(ledger).path(run).exists().then(|| runs::journal(ledger).read(run)).transpose() {
+        if !runs::journal(ledger).path(run).exists() {
+            let lost =
+                "has no journal: what it did is known by the branch and the PRD alone; the next run is a new one";
+            table.add("records", Mark::Warning, format!("run {run} {lost}"));
+            continue;
+        }
+        if !runs::is_described(ledger, run) {
+            let lost = "does not say what it is about (`run.json`): it cannot be taken up; the next run is a new one";
+            table.add("records", Mark::Warning, format!("run {run} {lost}"));
+        }
+        match runs::journal(ledger).read(run) {
             Ok(_) => whole += 1,
             Err(error) => table.add("records", Mark::Failed, format!("run {run}: {}", chain(&error))),
         }

@@ -56,3 +56,15 @@ fn the_same_for_machines() {
         &["check", "--json"]
     ));
 }
+
+/// LOOP-11: boxes in other sections are no items, and are told with their lines.
+#[test]
+fn boxes_that_do_not_count_are_listed() {
+    let prd = "Verify: sh test.sh\n\n## Overview\n- [ ] read this\n\n## Tasks\n- [ ] R01: Greet\n\n## Success criteria\n\
+               - [ ] everybody is happy\n";
+    let said = checked(&[("ralph-loop/ralph.toml", AGENT), ("ralph-loop/PRD-P1.md", prd)], &["check"]);
+    for line in ["PRD-P1.md:4", "PRD-P1.md:10"] {
+        assert!(said.contains(line), "{said}");
+    }
+    assert!(!said.contains("PRD-P1.md:7: "), "the item itself counts: {said}");
+}

@@ -69,6 +69,24 @@ fn damaged_records_are_named_and_left_alone() {
     assert_eq!(std::fs::read_to_string(&journal).unwrap(), damaged);
 }
 
+/// STATE-17: from every state there is a way on, and what is lost is told.
+#[test]
+fn lost_records_are_named_and_the_next_run_goes_on() {
+    for (lost, word) in [("journal.jsonl", "has no journal"), ("run.json", "does not say what it is about")] {
+        let scratch = repo("agent.backend = \"command\"\nagent.command = [\"true\"]\n", "exit 0\n");
+        let first = scratch.ralph(&["run"]);
+        assert_ne!(first.code, 2, "{}", first.stderr);
+        let control = scratch.ralph(&["doctor"]);
+        assert!(!control.stdout.contains(word), "{}", control.stdout);
+        let folder = scratch.path().join("ralph-loop/state/runs");
+        let run = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        std::fs::remove_file(run.join(lost)).unwrap();
+        let said = scratch.ralph(&["doctor"]);
+        assert!(said.code == 0 && said.stdout.contains(word), "{lost}: {}", said.stdout);
+        assert_eq!(scratch.ralph(&["run"]).code, first.code, "{lost}");
+    }
+}
+
 #[test]
 fn a_repository_without_anything() {
     let scratch = Scratch::repo(&[("README.md", "hello\n")]);
