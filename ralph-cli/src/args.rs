@@ -48,6 +48,10 @@ pub(crate) enum Command {
     /// Work through a PRD until it stops; a run that stopped before goes on
     Run(Run),
     /// Show where things stand: what needs you, what was verified, what it cost
+    #[command(
+        after_help = "One glyph per attempt: ✓ accepted, ✗ a verdict was against it, ? a person is asked, ~ interrupted \
+                            or lost to the agent's trouble, ▸ under way."
+    )]
     Status(Status),
     /// Show the iterations of a run, or all that is known of one item
     Log(Log),

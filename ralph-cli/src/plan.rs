@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use ralph_core::{
-    Cx, ItemRef, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource,
+    Cx, Item, ItemRef, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource,
     ledger::{MarkdownPrd, Note},
 };
 use std::sync::Arc;
@@ -40,22 +40,20 @@ impl Configured {
         fill(&mut phase.verify, &self.verify);
         fill(&mut phase.setup, &self.setup);
         fill(&mut phase.env_check, &self.env_check);
+        let open = || phase.items.iter().filter(|item| item.status == ItemStatus::Open);
+        let at = |item: &Item, what: &str| format!("{}:{}: {what}", self.prd.path().display(), item.line);
+        // An item that still says what to write in its place is nobody's wish.
+        let unedited = open().filter(|item| item.title.starts_with('<') && item.title.ends_with('>'));
+        let mut problems: Vec<String> = unedited
+            .map(|item| at(item, &format!("{} is still a placeholder; say what is to be done", item.id)))
+            .collect();
         if phase.verify.is_empty() {
-            let file = self.prd.path().display();
-            let without: Vec<String> = phase
-                .items
-                .iter()
-                .filter(|item| item.verify.is_empty())
-                .map(|item| {
-                    format!(
-                        "{file}:{}: nothing verifies {}; add a `Verify:` line to it or above the items, or set `verify.command`",
-                        item.line, item.id
-                    )
-                })
-                .collect();
-            if !without.is_empty() {
-                return Err(PlanError::Invalid(without));
-            }
+            let advice = "add a `Verify:` line to it or above the items, or set `verify.command`";
+            let without = phase.items.iter().filter(|item| item.verify.is_empty());
+            problems.extend(without.map(|item| at(item, &format!("nothing verifies {}; {advice}", item.id))));
+        }
+        if !problems.is_empty() {
+            return Err(PlanError::Invalid(problems));
         }
         Ok((phase, read.notes))
     }

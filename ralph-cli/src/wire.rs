@@ -22,7 +22,7 @@ pub(crate) fn agent(settings: &Settings) -> Result<Arc<dyn AgentBackend>, CliErr
     match agent.backend {
         None => Err(CliError::usage(
             "no agent is set: write `[agent]` with `backend = \"claude\"`, or `backend = \"command\"` and `command = […]`, \
-             into ralph-loop/ralph.toml (`ralph init` does it)",
+             into ralph-loop/ralph.toml",
         )),
         Some(Backend::Claude) => {
             let mut claude = ClaudeCode::new().options(options).permissions(match agent.permissions {

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(cost + "0.2".parse().unwrap(), "0.3".parse().unwrap());
 /// assert_eq!(cost.to_string(), "$0.10");
 /// ```
+///
+/// In JSON it is a decimal number of dollars in quotes, such as `"0.25"`: exact, and with a unit that cannot be mistaken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(into = "String", try_from = "String")]
 pub struct Usd(u64);
 
 impl Usd {
@@ -41,6 +43,24 @@ impl Usd {
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl From<Usd> for String {
+    fn from(amount: Usd) -> Self {
+        let decimal = format!("{}.{:06}", amount.0 / 1_000_000, amount.0 % 1_000_000);
+        let short = decimal.trim_end_matches('0');
+        // Cents are always written.
+        let cents = decimal.len() - 4;
+        decimal[..short.len().max(cents)].to_owned()
+    }
+}
+
+impl TryFrom<String> for Usd {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -224,9 +244,18 @@ mod tests {
             assert_eq!(Usd::from_f64(bad), None);
         }
         assert_eq!(Usd::from_f64(0.1), Some(Usd(100_000)));
+        for (micros, json) in [(250_000, "0.25"), (3_000_000, "3.00"), (4_321, "0.004321"), (0, "0.00")] {
+            assert_eq!(String::from(Usd(micros)), json);
+        }
     }
 
     proptest! {
+        #[test]
+        fn json_is_exact(micros in 0..u64::MAX / 2) {
+            let json = serde_json::to_string(&Usd(micros)).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Usd>(&json).unwrap(), Usd(micros));
+        }
+
         #[test]
         fn adding_never_wraps(a: u64, b: u64) {
             prop_assert!((Usd(a) + Usd(b)).0 >= a.max(b));

@@ -91,17 +91,13 @@ impl Target {
         self
     }
 
-    /// The commands that the plan names for it: the item's own, then the phase's; each once. For a phase as a whole
-    /// the phase's, and where it has none, those of all its items.
+    /// The commands that the plan names for it, each once: the item's own, then the phase's. For a phase as a whole the
+    /// phase's; at its end ([`Stage::Gate`]) those of all its items before them.
     pub fn commands(&self) -> Vec<&str> {
-        let own = self.item.iter().flat_map(|item| &item.verify);
-        let mut commands: Vec<&str> = own.chain(&self.phase.verify).map(String::as_str).collect();
-        if self.item.is_none() && commands.is_empty() {
-            commands = self.phase.items.iter().flat_map(|item| &item.verify).map(String::as_str).collect();
-        }
+        let every = self.phase.items.iter().filter(|_| self.item.is_none() && self.stage == Stage::Gate);
+        let own = self.item.iter().chain(every).flat_map(|item| &item.verify);
         let mut seen = BTreeSet::new();
-        commands.retain(|command| seen.insert(*command));
-        commands
+        own.chain(&self.phase.verify).map(String::as_str).filter(|command| seen.insert(*command)).collect()
     }
 
     /// What a verifier's process is told: `RALPH_RUN_ID`, `RALPH_STAGE`, and `RALPH_ITEM_ID` and `RALPH_ATTEMPT` where
@@ -270,4 +266,30 @@ pub trait Verifier: Debug + Send + Sync + 'static {
 
     /// Judges `target`.
     async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_the_items_own_then_the_phases_each_once() {
+        let item = |id: &str, verify: &[&str]| {
+            let mut item = Item::new(id, "x");
+            item.verify = verify.iter().map(|&command| command.to_owned()).collect();
+            item
+        };
+        let mut phase = Phase::new("P1", [item("R01", &["a", "common"]), item("R02", &["b"])]);
+        phase.verify = vec!["common".to_owned()];
+        let phase = Arc::new(phase);
+        let commands = |stage, index: Option<usize>| {
+            let mut target = Target::new("/", stage, RunId::new("run"), Arc::clone(&phase));
+            target.item = index.map(|index| Arc::clone(&phase.items[index]));
+            target.commands().join(" ")
+        };
+        assert_eq!(commands(Stage::Workspace, Some(0)), "a common");
+        assert_eq!(commands(Stage::Candidate, Some(1)), "b common");
+        assert_eq!(commands(Stage::Base, None), "common");
+        assert_eq!(commands(Stage::Gate, None), "a common b");
+    }
 }

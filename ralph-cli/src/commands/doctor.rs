@@ -13,6 +13,7 @@ use ralph_core::{
 };
 use ralph_process::{Command, End, capture};
 use ralph_vcs::{BranchState, GitVcs, Preflight};
+use ralph_verify::CommandVerifier;
 use serde::Serialize;
 
 use crate::{
@@ -166,8 +167,7 @@ fn plan(project: &Project, given: Option<&Path>, settings: &Settings, table: &mu
             match notes.len() {
                 0 => table.add("plan", Mark::Ok, text),
                 odd => {
-                    let notes = count(odd as u64, "note");
-                    table.add("plan", Mark::Warning, format!("{text}; `ralph check` has {notes}"));
+                    table.add("plan", Mark::Warning, format!("{text}; {odd} odd: see `ralph check`"));
                 }
             }
             Some((prd, phase))
@@ -311,30 +311,48 @@ async fn judge(settings: &Settings, vcs: &GitVcs, found: &Preflight, phase: Phas
     if !phase.env_check.is_empty() {
         let _ = ready("env check", &wire::env_check(settings), &target(Stage::Base), table).await;
     }
-    let mut target = target(Stage::Base);
-    let own = phase.verify.is_empty();
-    if own {
-        // Only items have commands: the next one's can at least be seen to judge.
-        let Some(item) = phase.items.iter().find(|item| item.status == ItemStatus::Open) else { return };
-        target = target.with_item(Arc::clone(item));
+    eprintln!("running the verifiers on a clean checkout of {} …", start.short());
+    let verifier = wire::verifier(settings);
+    if !phase.verify.is_empty() {
+        let (mark, text, tail) = match verifier.verify(&target(Stage::Base), &Cx::new()).await {
+            Ok(Verdict::Pass(evidence)) => (Mark::Ok, format!("passes: {}", evidence.summary), String::new()),
+            Ok(Verdict::Fail(evidence)) => {
+                let text = format!("fails before any work, so that every item begins in the red: {}", evidence.summary);
+                (Mark::Warning, text, evidence.tail)
+            }
+            Err(error) => broken(&error),
+        };
+        table.add("verifier", mark, text);
+        tail_of(table, &tail);
     }
-    eprintln!("running the verifier on a clean checkout of {} …", start.short());
-    let (mark, text, tail) = match wire::verifier(settings).verify(&target, &Cx::new()).await {
-        Ok(Verdict::Pass(evidence)) if own => {
-            (Mark::Warning, format!("passes before any work on the item: {}", evidence.summary), String::new())
+    own_verifiers(&verifier, &phase, target(Stage::Base), table).await;
+}
+
+/// The open items' own commands: a fail is what they are there for, but each must be able to judge.
+async fn own_verifiers(verifier: &CommandVerifier, phase: &Phase, base: Target, table: &mut Table) {
+    let mut alone = phase.clone();
+    alone.verify.clear();
+    let mut base = base;
+    base.phase = Arc::new(alone);
+    let mut can_judge = 0_u64;
+    for item in phase.items.iter().filter(|item| item.status == ItemStatus::Open && !item.verify.is_empty()) {
+        match verifier.verify(&base.clone().with_item(Arc::clone(item)), &Cx::new()).await {
+            Ok(Verdict::Fail(_)) => can_judge += 1,
+            Ok(Verdict::Pass(evidence)) => {
+                let text = format!("{} passes before any work on it: {}", item.id, evidence.summary);
+                table.add("verifier", Mark::Warning, text);
+            }
+            Err(error) => {
+                let (mark, text, tail) = broken(&error);
+                table.add("verifier", mark, format!("{} (line {}): {text}", item.id, item.line));
+                tail_of(table, &tail);
+            }
         }
-        Ok(Verdict::Pass(evidence)) => (Mark::Ok, format!("passes: {}", evidence.summary), String::new()),
-        Ok(Verdict::Fail(evidence)) if own => {
-            (Mark::Ok, format!("can judge (it fails before the work): {}", evidence.summary), String::new())
-        }
-        Ok(Verdict::Fail(evidence)) => {
-            let text = format!("fails before any work, so that every item begins in the red: {}", evidence.summary);
-            (Mark::Warning, text, evidence.tail)
-        }
-        Err(error) => broken(&error),
-    };
-    table.add("verifier", mark, text);
-    tail_of(table, &tail);
+    }
+    if can_judge > 0 {
+        let text = format!("those of {} can judge: they fail before the work", count(can_judge, "open item"));
+        table.add("verifier", Mark::Ok, text);
+    }
 }
 
 /// Whether what has to pass before any work passes.

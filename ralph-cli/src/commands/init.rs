@@ -29,7 +29,8 @@ pub(crate) fn init(directory: &Path, args: &args::Init) -> Result<u8, CliError> 
             None => "check: none was found; name one as `verify.command`\n".to_owned(),
         });
     } else {
-        page.push_str(&format!("left   {name} as it is\n"));
+        let lost = if args.agent.is_some() { "; --agent has no effect: set it there" } else { "" };
+        page.push_str(&format!("left   {name} as it is{lost}\n"));
     }
     let prds = project.prds();
     let plan = match prds.first() {

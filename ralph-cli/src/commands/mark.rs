@@ -1,10 +1,13 @@
 //! `ralph retry` and `ralph skip`: a person's word about single items.
 
-use std::path::Path;
+use std::{path::Path, time::SystemTime};
 
-use ralph_core::{Cx, ItemStatus, Marked, PlanSource as _, ledger::MarkdownPrd};
+use ralph_core::{
+    Cx, ItemStatus, Marked, PlanSource as _,
+    ledger::{FileDecisions, MarkdownPrd},
+};
 
-use crate::{args, error::CliError, plan::Configured, project::Project, runs, settings};
+use crate::{args, error::CliError, output, plan::Configured, project::Project, runs, settings};
 
 /// Marks items open again; the next iteration gives them fresh attempts.
 pub(crate) async fn retry(directory: &Path, args: &args::Items) -> Result<u8, CliError> {
@@ -41,18 +44,32 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
         }
         found.push(item);
     }
+    let (mut page, decisions) = (String::new(), FileDecisions::new(project.ledger.clone()));
+    let why = if to == ItemStatus::Open { "the item was opened again" } else { "the item was left out" };
     for item in found {
         let marked = plan
             .mark(&phase.name(item), item.status, to, &Cx::new())
             .await
             .map_err(|error| CliError::refused(&error))?;
         match marked {
-            Marked::Written => anstream::println!("{}: {} → {to}", item.id, item.status),
-            Marked::AlreadySo => anstream::println!("{}: {to} already", item.id),
+            Marked::Written => {
+                page.push_str(&format!("{}: {} → {to}", item.id, item.status));
+                if item.status == ItemStatus::Done {
+                    page.push_str("; a commit that it has on the branch stays there");
+                }
+                page.push('\n');
+            }
+            Marked::AlreadySo => page.push_str(&format!("{}: {to} already\n", item.id)),
             Marked::Refused(_) => {
                 return Err(CliError::usage(format!("{} was edited meanwhile; try again", item.id)));
             }
         }
+        let withdrawn = decisions.withdraw(&phase.name(item), why, SystemTime::now());
+        for id in withdrawn.map_err(|error| CliError::failed("the decisions on it", &error))? {
+            page.push_str(&format!("  {id} no longer waits: {why}\n"));
+        }
     }
+    page.push_str("`ralph run` goes on.\n");
+    output::print(&page)?;
     Ok(0)
 }

@@ -69,7 +69,7 @@ fn show_settings(loaded: &Loaded, json: bool) -> Result<(), CliError> {
     if json {
         let rows: Vec<_> = rows
             .iter()
-            .map(|(key, value)| serde_json::json!({"key": key, "value": value.text, "source": value.source}))
+            .map(|(key, value)| serde_json::json!({"key": key, "value": value.json(), "source": value.source}))
             .collect();
         let document = serde_json::json!({"schema_version": crate::report::SCHEMA_VERSION, "settings": rows});
         return output::print_json(&document);

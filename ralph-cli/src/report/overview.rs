@@ -11,7 +11,7 @@ use ralph_core::{
     machine::{Fact, Iteration, Machine},
     printable,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Glyph, SCHEMA_VERSION, attempts, count, wrap};
 use crate::runs::RunInfo;
@@ -31,7 +31,7 @@ pub(crate) struct Overview {
     /// Whoever is at work now.
     live: Option<String>,
     stop: Option<Stop>,
-    /// How often the run had to be taken up after being cut off would be of no use here; what it spent is.
+    #[serde(serialize_with = "spent")]
     spent: Spent,
     items: Vec<Row>,
 }
@@ -113,6 +113,7 @@ impl Overview {
     fn head(&self, page: &mut String) {
         let state = match (&self.live, &self.stop, &self.run) {
             (Some(holder), _, _) => format!("at work: {holder}"),
+            (None, Some(stop), _) if self.edited() => format!("{}; the plan was edited since", stop.reason),
             (None, Some(stop), _) => stop.to_string(),
             (None, None, Some(_)) => "was cut off; `ralph run` takes it up".to_owned(),
             (None, None, None) => "no run yet".to_owned(),
@@ -131,10 +132,19 @@ impl Overview {
         for row in rows.iter().take(most) {
             let glyphs: String = row.attempts.iter().map(ToString::to_string).collect();
             let _ = write!(page, "  {:<8} {glyphs:<4} {}", row.item, printable(&row.title));
-            if let Some(last) = &row.last {
+            let current = row.last.as_ref().filter(|last| last.to == row.status);
+            if row.status == ItemStatus::Blocked && current.is_none() {
+                page.push_str(" (marked by hand)");
+            }
+            if let Some(last) = current {
                 let cost = last.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
                 let commit = last.revision.as_ref().map(|revision| format!(", {}", revision.short()));
-                let _ = write!(page, " ({}, {cost}{})", count(last.sessions, "session"), commit.unwrap_or_default());
+                let _ = write!(
+                    page,
+                    " ({}, {cost}{})",
+                    count(row.attempts.len() as u64, "session"),
+                    commit.unwrap_or_default()
+                );
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
                     if !detail.is_empty() {
                         for line in wrap(&printable(detail), WIDTH - DETAIL.len(), "") {
@@ -151,6 +161,21 @@ impl Overview {
         if rows.len() > most {
             let _ = writeln!(page, "  … and {} more", rows.len() - most);
         }
+    }
+
+    /// Whether items are open after a stop that left none open: somebody edited the plan since.
+    fn edited(&self) -> bool {
+        let open = self.items.iter().any(|row| row.status == ItemStatus::Open);
+        let left_none = |stop: &Stop| {
+            matches!(
+                stop.reason,
+                StopReason::Success
+                    | StopReason::ItemsBlocked
+                    | StopReason::AwaitingDecisions
+                    | StopReason::AutoGateFailed
+            )
+        };
+        open && self.stop.as_ref().is_some_and(left_none)
     }
 
     fn cost(&self, page: &mut String) {
@@ -170,13 +195,25 @@ impl Overview {
 
     fn next(&self, page: &mut String) {
         let Some(stop) = &self.stop else { return };
+        let by_hand = self.items.iter().filter(|row| row.status == ItemStatus::Done && !row.verified).count();
         let advice = match stop.reason {
+            _ if self.edited() => "`ralph run` goes on",
             StopReason::Success => {
                 let branch = printable(&self.branch);
                 let _ = writeln!(page, "\nNext: review it with `ralph diff`, then merge it (`git merge {branch}`).");
+                if by_hand > 0 {
+                    let _ = writeln!(
+                        page,
+                        "{} ticked by hand: their work was not verified.",
+                        count(by_hand as u64, "item")
+                    );
+                }
                 return;
             }
-            StopReason::AwaitingDecisions => "look at ralph-loop/DECISIONS.md",
+            StopReason::AwaitingDecisions => {
+                "read ralph-loop/DECISIONS.md, write the answer below the item in the PRD, then `ralph retry ITEM` and \
+                 `ralph run`"
+            }
             StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
                 "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"
             }
@@ -190,6 +227,20 @@ impl Overview {
             StopReason::PlanInvalid | StopReason::NotApproved => "put the plan right (`ralph check`), then `ralph run`",
             _ => return,
         };
-        let _ = writeln!(page, "\nNext: {advice}.");
+        page.push('\n');
+        for line in wrap(&format!("Next: {advice}."), WIDTH, "      ") {
+            let _ = writeln!(page, "{line}");
+        }
     }
+}
+
+/// Money that nobody knows is not nothing.
+fn spent<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error> {
+    let known = spent.cost > Usd::ZERO || spent.unknown_cost == 0;
+    let document = serde_json::json!({
+        "cost_usd": known.then_some(spent.cost),
+        "tokens": spent.tokens,
+        "sessions_of_unknown_cost": spent.unknown_cost,
+    });
+    document.serialize(serializer)
 }

@@ -44,6 +44,15 @@ impl Loaded {
     }
 }
 
+impl Value {
+    /// The value itself, for machines; nothing where it is unset.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let table = format!("value = {}", self.text).parse::<Table>();
+        let value = table.ok().and_then(|mut table| table.remove("value"));
+        value.and_then(|value| serde_json::to_value(value).ok()).unwrap_or_default()
+    }
+}
+
 struct Layer {
     source: String,
     table: Table,

@@ -141,8 +141,8 @@ impl Seams {
             Some(attempt) => self.artifacts.path(attempt, &format!("verify-{}", judged.stage), "log")?,
             None => self.artifacts.loose(&format!("verify-{}", judged.stage))?,
         };
-        let items_only = target.item.is_none() && phase.verify.is_empty() && !target.commands().is_empty();
-        if judged.stage == Stage::Base && items_only {
+        let items_only = phase.verify.is_empty() && phase.items.iter().any(|item| !item.verify.is_empty());
+        if judged.stage == Stage::Base && target.item.is_none() && items_only {
             // Every item brings its own verifier, which its work has yet to satisfy: nothing to be said about the base.
             return plain(VerifyOutcome::Pass, "no common verifier".to_owned());
         }

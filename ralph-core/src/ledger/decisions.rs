@@ -5,20 +5,22 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    time::SystemTime,
 };
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    decisions_page,
+    decisions_page::{self, ANSWER},
     layout::{Ledger, private_folder},
     replace,
 };
 use crate::{
+    clock::millis,
     cx::Cx,
     decision::{Decision, DecisionError, DecisionSink},
-    id::{DecisionId, Digest},
+    id::{DecisionId, Digest, ItemRef},
 };
 
 /// The format that is written.
@@ -39,7 +41,7 @@ pub struct Queued {
     pub answer: Option<Answered>,
 }
 
-/// A person's answer.
+/// A person's answer, or that the question no longer stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Answered {
@@ -49,6 +51,9 @@ pub struct Answered {
     pub by: String,
     /// When, in milliseconds since the epoch.
     pub at: u64,
+    /// Whether nobody answered: what it was about has changed, and `text` says how.
+    #[serde(default)]
+    pub withdrawn: bool,
 }
 
 /// A decision's file.
@@ -104,6 +109,30 @@ impl FileDecisions {
         let _lock = self.lock().map_err(|error| failed("looked up", error))?;
         let all = self.list()?;
         self.write_page(&all).map_err(|error| failed("recorded", error))
+    }
+
+    /// Takes the pending decisions on `item` out of the queue, because of `why`: a person opened the item again, or left
+    /// it out. Answers which.
+    pub fn withdraw(&self, item: &ItemRef, why: &str, at: SystemTime) -> Result<Vec<DecisionId>, DecisionError> {
+        let recording = |error| failed("recorded", error);
+        // Most items never had a question: nothing is locked or made for them.
+        let is_meant = |queued: &Queued| {
+            let asked = &queued.decision;
+            queued.answer.is_none() && asked.phase == item.phase && asked.item.as_ref() == Some(&item.item)
+        };
+        if !self.list()?.iter().any(is_meant) {
+            return Ok(Vec::new());
+        }
+        let _lock = self.lock().map_err(recording)?;
+        let (mut all, mut withdrawn) = (self.list()?, Vec::new());
+        for queued in all.iter_mut().filter(|queued| is_meant(queued)) {
+            let answer = Answered { text: why.to_owned(), by: "ralph".to_owned(), at: millis(at), withdrawn: true };
+            queued.answer = Some(answer);
+            self.save(queued).map_err(recording)?;
+            withdrawn.push(queued.id.clone());
+        }
+        self.write_page(&all).map_err(recording)?;
+        Ok(withdrawn)
     }
 
     fn submit_now(&self, decision: &Decision) -> Result<DecisionId, DecisionError> {
@@ -215,7 +244,7 @@ impl FileDecisions {
                 if found != new && !known.lines().any(|line| line == found.as_str()) {
                     let place = replace::set_aside(&path, "edited")?;
                     self.tell(format!(
-                        "{} was edited by hand; it is kept as {}. Answers are given with `ralph btw`",
+                        "{} was edited by hand; it is kept as {}. It is not read: {ANSWER}",
                         path.display(),
                         place.display()
                     ));

@@ -15,7 +15,9 @@ const TEXT_MAX: usize = 300;
 const QUESTION_LINES: usize = 40;
 const QUESTION_WIDTH: usize = 300;
 
-const NOTE: &str = "This page is rendered: what is written here is not read. Answer with `ralph btw`.";
+/// How a question is answered.
+pub(super) const ANSWER: &str = "write the answer below the item in the PRD, then `ralph retry ITEM`; where the question \
+                                 is whether it is done, tick its box";
 
 /// Renders the queue. The same queue gives the same page, so waiting is counted up to the newest question.
 pub(super) fn render(all: &[Queued]) -> String {
@@ -25,7 +27,9 @@ pub(super) fn render(all: &[Queued]) -> String {
     pending.sort_by_key(|queued| (Reverse(queued.decision.priority(now)), queued.decision.asked));
     resolved.sort_by_key(|queued| queued.answer.as_ref().map(|answer| Reverse(answer.at)));
 
-    let mut page = format!("# Decisions\n\n{NOTE}\n\n## Pending\n");
+    let mut page = format!(
+        "# Decisions\n\nThis page is rendered: what is written here is not read. To answer, {ANSWER}.\n\n## Pending\n"
+    );
     if pending.is_empty() {
         page.push_str("\nNothing waits for you.\n");
     }
@@ -53,14 +57,12 @@ fn entry(page: &mut String, queued: &Queued, now: SystemTime) {
     let _ = writeln!(page, "\n### {} {} — {}\n", line(queued.id.as_str()), question.kind, line(&place));
     let _ = write!(page, "- asked: {} in run {}", time::stamp_of(decision.asked), line(decision.run.as_str()));
     match &queued.answer {
+        Some(answer) if answer.withdrawn => {
+            let _ = writeln!(page, "\n- withdrawn: {}: {}", time::stamp(answer.at), line(&answer.text));
+        }
         Some(answer) => {
-            let _ = writeln!(
-                page,
-                "\n- answered: {} by {}: {}",
-                time::stamp(answer.at),
-                line(&answer.by),
-                line(&answer.text)
-            );
+            let (at, by) = (time::stamp(answer.at), line(&answer.by));
+            let _ = writeln!(page, "\n- answered: {at} by {by}: {}", line(&answer.text));
         }
         None => {
             let waited = now.duration_since(decision.asked).unwrap_or_default();

@@ -361,17 +361,13 @@ fn advice(reason: StopReason) -> &'static str {
             "A budget was used up, by design. Review what is there; `ralph run` goes on with a new budget (cost and tokens are raised by a flag)."
         }
         StopReason::AutoGateFailed => {
-            "The phase's automatic gate is closed. Its output is with the decision in the queue: answer it with `ralph btw`."
+            "Everything is ticked, and the branch does not pass: see the verifier's output, open the item that is at fault again (`ralph retry ITEM`), then `ralph run` goes on."
         }
         StopReason::AwaitingDecisions => {
-            "Only items that wait for you are left: answer with `ralph btw`, then `ralph run` goes on."
+            "Only items that wait for you are left: read DECISIONS.md, write the answer below the item in the PRD, then `ralph retry ITEM` and `ralph run`."
         }
-        StopReason::ManualGate => {
-            "A person must open the phase's gate: look at the branch, answer with `ralph btw`, then `ralph run` goes on."
-        }
-        StopReason::Checkpoint => {
-            "A planned pause: look at what was done so far, answer with `ralph btw`, then `ralph run` goes on."
-        }
+        StopReason::ManualGate => "A person must open the phase's gate: look at the branch, then `ralph run` goes on.",
+        StopReason::Checkpoint => "A planned pause: look at what was done so far, then `ralph run` goes on.",
         StopReason::ItemsBlocked => {
             "What is left is blocked or carries an unknown mark: read BLOCKERS.md, then `ralph retry ITEM` or correct the plan."
         }

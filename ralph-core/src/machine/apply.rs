@@ -257,7 +257,10 @@ impl Machine {
             return halt(Stop::new(StopReason::AwaitingDecisions, detail));
         }
         if counts.open > 0 || counts.blocked > 0 || counts.unknown > 0 {
-            let detail = format!("{} blocked, {} with an unknown mark", items(counts.blocked), counts.unknown);
+            let mut detail = format!("{} blocked", items(counts.blocked));
+            if counts.unknown > 0 {
+                detail.push_str(&format!(", {} with an unknown mark", counts.unknown));
+            }
             return halt(Stop::new(StopReason::ItemsBlocked, detail));
         }
         if self.accepted.is_empty() {

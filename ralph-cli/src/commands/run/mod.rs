@@ -7,9 +7,10 @@ mod signals;
 use std::{io::Write as _, path::Path, sync::Arc, time::SystemTime};
 
 use ralph_core::{
-    Cx, Event, ItemStatus, Observer as _, Phase, Ralph, RunId,
+    Cx, Event, ItemStatus, Observer as _, Phase, Ralph, RunId, chain,
     engine::Artifacts,
     ledger::{FileDecisions, Holder, LedgerLock, LockError, MarkdownPrd, Recorder, learnings},
+    machine::Fact,
     printable,
 };
 use ralph_vcs::GitVcs;
@@ -103,7 +104,7 @@ fn hold(prepared: &Prepared, new: bool) -> Result<Held, CliError> {
 fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
     let Prepared { project, settings, plan, vcs, .. } = prepared;
     let (ledger, for_learnings) = (&project.ledger, project.ledger.clone());
-    let recorder = Arc::clone(&held.recorder);
+    let (recorder, decisions) = (Arc::clone(&held.recorder), Arc::clone(&held.decisions));
     let crash = CrashPoint::from_environment()?;
     let ralph = crash.ralph(
         Arc::new(plan.clone()),
@@ -122,7 +123,10 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .env_check(wire::env_check(settings))
         .artifacts(Artifacts::below(ledger.run(&held.run).join("iterations")))
         .learnings(move || learnings(&for_learnings))
-        .observe(move |event: &Event| recorder.on_event(event)))
+        .observe(move |event: &Event| {
+            recorder.on_event(event);
+            withdraw_overtaken(&decisions, event);
+        }))
 }
 
 /// Reads and checks everything; nothing is written.
@@ -161,6 +165,16 @@ async fn open_vcs(
         return Err(CliError::usage(found.refusals.join("\n")));
     }
     Ok((Arc::new(vcs), found.notes))
+}
+
+/// A question about an item that is worked on again no longer stands: a person opened the item.
+fn withdraw_overtaken(decisions: &FileDecisions, event: &Event) {
+    let Event::Recorded { record, .. } = event else { return };
+    if let Fact::Began { attempt } = &record.fact
+        && let Err(error) = decisions.withdraw(&attempt.id.item, "the item was opened again", SystemTime::now())
+    {
+        note(&format!("a decision could not be withdrawn: {}", chain(&error)));
+    }
 }
 
 /// Says what begins, and on what it stands.
