@@ -7,4 +7,5 @@ mod diff;
 mod doctor;
 mod init;
 mod looking;
+mod onward;
 mod support;

@@ -177,7 +177,7 @@ impl Draft {
             lines.number_of(first.at),
             format!(
                 "`{}` is a story and the boxes below it are its criteria, not items ({} such {}): \
-                 turn the file into a prd.json with `ralph prd import`",
+                 make each story one checkbox item with its criteria below it (`ralph prd import`, in a later version, does it)",
                 first.text.trim(),
                 stories.len(),
                 if stories.len() == 1 { "heading" } else { "headings" }

@@ -1,0 +1,98 @@
+//! What the program tells people to do next works, and is all that it tells.
+
+use super::support::Scratch;
+
+fn asking() -> Scratch {
+    let ask = r#"echo; echo '```ralph'; echo '{"status":"decision","question":"which?"}'; echo '```'"#;
+    // It asks once; a person's answer below the item is in the prompt.
+    let agent = format!("if grep -q Resend; then echo x > a; else {ask}; fi");
+    Scratch::repo(&[
+        ("ralph-loop/PRD-P1.md", "Verify: test -f a\n\n- [ ] R01: Send receipts\n"),
+        (
+            "ralph-loop/ralph.toml",
+            &format!("agent.backend = \"command\"\nagent.command = [\"sh\", \"-c\", '''{agent}''']\n"),
+        ),
+    ])
+}
+
+#[test]
+fn a_question_is_answered_in_the_plan() {
+    let scratch = asking();
+    let first = scratch.ralph(&["run"]);
+    assert_eq!(first.code, 10, "{}{}", first.stdout, first.stderr);
+    let page = || std::fs::read_to_string(scratch.path().join("ralph-loop/DECISIONS.md")).unwrap();
+    let (pending, resolved) = page().split_once("## Resolved").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(pending.contains("D-001") && !resolved.contains("D-001"), "{pending}");
+
+    // As the page says: the answer below the item, then retry, then run.
+    let prd = scratch.path().join("ralph-loop/PRD-P1.md");
+    let text = std::fs::read_to_string(&prd).unwrap();
+    std::fs::write(&prd, format!("{text}  - Resend\n")).unwrap();
+    let retry = scratch.ralph(&["retry", "R01"]);
+    assert!(retry.code == 0 && retry.stdout.contains("D-001 no longer waits"), "{retry:?}");
+    let (pending, resolved) = page().split_once("## Resolved").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(!pending.contains("D-001") && resolved.contains("withdrawn"), "{resolved}");
+    let status = scratch.ralph(&["status"]).stdout;
+    assert!(status.contains("the plan was edited since") && status.contains("Next: `ralph run` goes on."), "{status}");
+
+    let last = scratch.ralph(&["run"]);
+    assert_eq!(last.code, 0, "{}{}", last.stdout, last.stderr);
+}
+
+#[test]
+fn an_item_opened_by_hand_withdraws_its_question_when_work_begins() {
+    let scratch = asking();
+    assert_eq!(scratch.ralph(&["run"]).code, 10);
+    let prd = scratch.path().join("ralph-loop/PRD-P1.md");
+    let text = std::fs::read_to_string(&prd).unwrap();
+    std::fs::write(&prd, format!("{}  - Resend\n", text.replace("[?]", "[ ]"))).unwrap();
+    assert_eq!(scratch.ralph(&["run"]).code, 0);
+    let page = std::fs::read_to_string(scratch.path().join("ralph-loop/DECISIONS.md")).unwrap();
+    assert!(page.contains("Nothing waits for you."), "{page}");
+}
+
+#[test]
+fn the_doctor_tries_the_items_own_verifiers() {
+    let own = |command: &str| {
+        let prd = format!("Verify: true\n\n- [ ] R01: Greet\n  Verify: {command}\n");
+        let settings = "agent.backend = \"command\"\nagent.command = [\"true\"]\n";
+        let scratch = Scratch::repo(&[("ralph-loop/PRD-P1.md", &prd), ("ralph-loop/ralph.toml", settings)]);
+        scratch.ralph(&["doctor"])
+    };
+    let mistyped = own("tset -f greeting");
+    assert!(mistyped.code == 1 && mistyped.stdout.contains("R01 (line 3)"), "{}", mistyped.stdout);
+    // The control: one that fails before the work is as it should be.
+    let good = own("test -f greeting");
+    assert!(good.code == 0 && good.stdout.contains("1 open item can judge"), "{}", good.stdout);
+}
+
+/// Commands of later versions that a message may name, and says so.
+const LATER: &[&str] = &["approve", "prd"];
+
+#[test]
+fn every_command_that_is_named_is_there() {
+    let scratch = Scratch::empty();
+    let help = scratch.ralph_in(&scratch.home(), &["--help"]).stdout;
+    let there: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next()).collect();
+    assert!(there.contains(&"doctor"), "{help}");
+    let mut named = 0;
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders = vec![crates.join("ralph-cli/src"), crates.join("ralph-core/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for rest in text.split("`ralph ").skip(1) {
+                let command: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+                let known = there.contains(&command.as_str()) || LATER.contains(&command.as_str());
+                assert!(known, "{}: `ralph {command}` is no command", path.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 30, "only {named} were found");
+}
