@@ -14,8 +14,9 @@ use crate::{
     settings::{Backend, Permissions, Settings},
 };
 
-/// The agent that the settings name.
-pub(crate) fn agent(settings: &Settings) -> Result<Arc<dyn AgentBackend>, CliError> {
+/// The agent that the settings name. A relative path to its program counts from the repository's root, wherever the
+/// person stands.
+pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Arc<dyn AgentBackend>, CliError> {
     let agent = &settings.agent;
     let options =
         ProcessOptions { env: agent.env.clone(), idle: Some(agent.idle_timeout), ..ProcessOptions::default() };
@@ -30,7 +31,7 @@ pub(crate) fn agent(settings: &Settings) -> Result<Arc<dyn AgentBackend>, CliErr
                 Permissions::All => ClaudePermissions::All,
             });
             if let Some((program, args)) = agent.command.split_first() {
-                claude = claude.program(program).args(args);
+                claude = claude.program(at_root(project, program)).args(args);
             }
             if let Some(model) = &agent.model {
                 claude = claude.model(model);
@@ -41,9 +42,14 @@ pub(crate) fn agent(settings: &Settings) -> Result<Arc<dyn AgentBackend>, CliErr
             let Some((program, args)) = agent.command.split_first() else {
                 return Err(CliError::usage("`agent.command` is empty"));
             };
-            Ok(Arc::new(CommandAgent::new(program).args(args).options(options)))
+            Ok(Arc::new(CommandAgent::new(at_root(project, program)).args(args).options(options)))
         }
     }
+}
+
+/// A bare name stays one: it is looked for on the `PATH`.
+fn at_root(project: &Project, program: &str) -> PathBuf {
+    if program.contains('/') { project.root.join(program) } else { PathBuf::from(program) }
 }
 
 /// What the agent does not report, and a budget needs.

@@ -198,7 +198,8 @@ impl Looking<'_> {
     }
 
     fn agent(&mut self, settings: &Settings) {
-        let looked = wire::agent(settings).and_then(|agent| wire::refuse_blind_budgets(settings, &*agent));
+        let looked =
+            wire::agent(settings, self.project).and_then(|agent| wire::refuse_blind_budgets(settings, &*agent));
         if let Err(error) = looked {
             self.problem(Found::new("agent", error.to_string()));
         }

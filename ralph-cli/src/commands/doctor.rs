@@ -116,7 +116,7 @@ async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
         (Some(Backend::Claude), None) => "claude",
         (Some(_), Some(program)) => program,
         (None, _) | (Some(Backend::Command), None) => {
-            let why = wire::agent(settings).err().map(|error| error.to_string());
+            let why = wire::agent(settings, project).err().map(|error| error.to_string());
             return table.add("agent", Mark::Failed, why.unwrap_or_default());
         }
     };

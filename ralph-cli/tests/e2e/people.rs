@@ -47,6 +47,52 @@ fn a_row_that_is_edited_during_its_session_is_judged_by_its_new_text() {
     assert_eq!(scratch.marks(), "x");
 }
 
+/// An agent whose first session waits for `notes/go` and does not do what the item asks for.
+fn failing_first(items: usize) -> Scratch {
+    let scratch = waiting(items);
+    scratch.agent(&format!(
+        "test $RALPH_ATTEMPT = 1 || {{ {DILIGENT}; exit; }}\n\
+         echo no >wrong; echo >\"$NOTES/at-work\"; until test -e \"$NOTES/go\"; do sleep 0.02; done"
+    ));
+    scratch
+}
+
+#[test]
+fn a_row_that_is_edited_during_a_session_that_fails_costs_no_third_session() {
+    let scratch = failing_first(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    scratch.edit_prd("make the file 1", "make the file 1, better");
+    go(&scratch);
+    run.end().stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1", "R01.2"]);
+    assert_eq!(scratch.commits(), ["R01: make the file 1, better"]);
+}
+
+#[test]
+fn an_item_that_is_set_aside_during_a_session_that_fails_gets_no_second_one() {
+    let scratch = failing_first(2);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    scratch.edit_prd("- [ ] R01", "- [!] R01");
+    go(&scratch);
+    run.end();
+    assert_eq!(scratch.sessions()[..2], ["R01.1", "R02.1"]);
+    assert_eq!(scratch.kept("rejected")[0], "P1/R01/1", "what it left is kept");
+}
+
+#[test]
+fn a_commit_on_the_branch_during_a_session_that_fails_is_the_base_of_the_next() {
+    let scratch = failing_first(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    commit_on_branch(&scratch, "person.txt");
+    go(&scratch);
+    run.end().stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1", "R01.2"]);
+    assert_eq!(scratch.commits(), ["by hand", "R01: make the file 1"]);
+}
+
 #[test]
 fn an_item_that_is_removed_during_its_session_is_not_done() {
     let scratch = waiting(2);

@@ -86,6 +86,18 @@ fn it_may_be_started_from_any_folder_of_the_checkout() {
 }
 
 #[test]
+fn a_relative_path_to_the_agent_counts_from_the_root_wherever_one_stands() {
+    let scratch = Scratch::new(1);
+    scratch.write("sub/deeper/file", "");
+    let agent = std::fs::read_to_string(scratch.path("agent.sh")).unwrap();
+    scratch.script("operator/sub/agent.sh", agent.split_once('\n').unwrap().1);
+    scratch.write("ralph-loop/ralph.toml", "[agent]\nbackend = \"command\"\ncommand = [\"sub/agent.sh\"]\n");
+    let mut command = scratch.command(&["run"]);
+    let output = command.current_dir(scratch.root.join("sub/deeper")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_linked_checkout_is_a_checkout() {
     let scratch = Scratch::new(1);
     let linked = scratch.path("linked");

@@ -138,6 +138,10 @@ impl JsonlWriter {
             let text = format!("record {} cannot follow record {}", record.seq, self.last);
             return Err(io::Error::other(text));
         }
+        if self.is_gone()? {
+            let text = "the file was removed while the run is on: what is written to it would be lost";
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
         let line = frame(record)?;
         // One call for the whole line: what a crash leaves of it is a prefix.
         let written = self.file.write(line.as_bytes())?;
@@ -147,6 +151,17 @@ impl JsonlWriter {
         self.file.sync_data()?;
         self.last = record.seq;
         Ok(())
+    }
+
+    /// Whether the file has no name any more. An open file takes what is written to it all the same.
+    fn is_gone(&self) -> io::Result<bool> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            Ok(self.file.metadata()?.nlink() == 0)
+        }
+        #[cfg(not(unix))]
+        Ok(!self.path.exists())
     }
 }
 

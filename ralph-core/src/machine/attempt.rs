@@ -248,7 +248,8 @@ impl Machine {
                     current.failed < attempts
                 });
                 if again {
-                    return Lane::Chosen(work.attempt.spec);
+                    // Not at once: a person may have changed the row or the branch during the session.
+                    return Lane::Idle;
                 }
                 let iteration = self.iteration(&work, ItemStatus::Blocked, failure.why);
                 Lane::Marking { iteration, from: ItemStatus::Open }

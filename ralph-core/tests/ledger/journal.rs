@@ -279,6 +279,17 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
+fn a_journal_that_is_removed_while_it_is_written_ends_the_run() {
+    let place = Place::new();
+    let record = |seq| Record { seq, at: 0, fact: Fact::CancelAsked };
+    let mut opened = place.open().unwrap();
+    block(opened.writer.append(&record(1))).unwrap();
+    fs::remove_file(place.path()).unwrap();
+    let error = block(opened.writer.append(&record(2))).unwrap_err();
+    assert!(error.to_string().contains("written"), "{error}");
+}
+
+#[test]
 fn a_writer_takes_only_the_next_record_and_nothing_after_an_error() {
     let place = Place::new();
     let mut opened = place.open().unwrap();

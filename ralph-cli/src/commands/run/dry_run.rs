@@ -18,7 +18,7 @@ pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
     let mut input = PromptInput::new(phase, item);
     input.learnings = &learnings;
     let budget = settings.budget();
-    let agent = wire::agent(settings)?;
+    let agent = wire::agent(settings, &prepared.project)?;
     let own: PathBuf = wire::sites(settings, &prepared.project)?;
     let mut rows = vec![
         ("next item", format!("{}: {}", item.id, item.title)),

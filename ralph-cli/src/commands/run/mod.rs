@@ -108,7 +108,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
     let crash = CrashPoint::from_environment()?;
     let ralph = crash.ralph(
         Arc::new(plan.clone()),
-        wire::agent(settings)?,
+        wire::agent(settings, project)?,
         Arc::new(wire::verifier(settings)),
         Arc::clone(vcs) as Arc<dyn ralph_core::Vcs>,
     );
@@ -142,7 +142,7 @@ async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliErro
     let prd = project.prd(args.plan.as_deref())?;
     let plan = Configured::new(MarkdownPrd::open(&prd), &settings.verify);
     let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
-    let agent = wire::agent(&settings)?;
+    let agent = wire::agent(&settings, &project)?;
     wire::refuse_blind_budgets(&settings, &*agent)?;
     let info = info(&project, &settings, &prd, &phase);
     let (vcs, notes) = open_vcs(&settings, &project, &info).await?;

@@ -144,8 +144,12 @@ fn phase_of(path: &Path) -> PhaseId {
 fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
     let refuse =
         |source: io::Error| PlanError::Io { operation: "read", source: format!("{}: {source}", path.display()).into() };
-    let size = fs::metadata(path).map_err(refuse)?.len();
-    if size > SIZE_MAX {
+    let found = fs::metadata(path).map_err(refuse)?;
+    // Reading a pipe could wait for ever, and nothing could end it.
+    if !found.is_file() {
+        return Err(PlanError::Invalid(vec![format!("{}: it is no file", path.display())]));
+    }
+    if found.len() > SIZE_MAX {
         let text = format!("{}: larger than {} MiB", path.display(), SIZE_MAX >> 20);
         return Err(PlanError::Invalid(vec![text]));
     }

@@ -310,6 +310,14 @@ fn a_mark_goes_through_links_and_keeps_the_mode() {
     assert_eq!(fs::read_to_string(&real).unwrap(), "- [x] R1: a\n");
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_and_not_read() {
+    // A pipe would be waited for without end.
+    let error = MarkdownPrd::open("/dev/null").read().unwrap_err();
+    assert!(matches!(&error, PlanError::Invalid(why) if why[0].contains("no file")), "{error:?}");
+}
+
 /// Prints how long a large PRD takes; run with `--release --nocapture` for numbers that mean something.
 #[test]
 fn ten_thousand_items() {
