@@ -266,7 +266,11 @@ impl AgentError {
 ///   is done is a signal in [`SessionReport::said`] at most.
 /// - Trouble that is not the item's fault (limits, overload, network) is [`SessionEnd::Unavailable`] *with* the usage
 ///   so far, not an error that would lose the cost.
-/// - When the call returns, nothing that the session started is alive.
+/// - [`Brief::time_limit`] binds, by a monotonic clock: a session that takes longer is ended, and the report says
+///   [`SessionEnd::Limit`]. (The limit of the [`Cx`] is not a session's.)
+/// - Where [`Brief::log`] is given, what the agent prints is written there.
+/// - When the call returns, nothing that the session started is alive. The crate `ralph-process` runs a command so: its
+///   whole process tree is ended with it, or at a limit, or when the future is dropped.
 ///
 /// # Cancellation
 /// On [`Cx::cancel`] the session is asked to end in the way after which the agent still reports its usage, then ended.

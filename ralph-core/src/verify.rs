@@ -216,7 +216,10 @@ impl VerifyError {
 /// - `Err` means that it could not judge. Nobody iterates through a broken verifier: the engine asks it about the base,
 ///   and stops the run if it cannot judge that either.
 /// - It may litter the folder; what it leaves there is not part of the work. Memory stays bounded whatever is printed.
-/// - When the call returns, nothing that it started is alive.
+/// - The time limit of the [`Cx`] binds: a call that takes longer is ended, and is [`VerifyError::Broken`].
+/// - Where [`Target::log`] is given, the full output is written there, and [`Evidence::log`] names it.
+/// - When the call returns, nothing that it started is alive. The crate `ralph-process` runs a command so: its whole
+///   process tree is ended with it, or at a limit, or when the future is dropped.
 ///
 /// # Cancellation
 /// On [`Cx::cancel`] it ends everything it started and answers [`VerifyError::Cancelled`]. Dropping the future leaves
