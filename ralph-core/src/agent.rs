@@ -203,6 +203,20 @@ impl SessionReport {
         self.usage = usage;
         self
     }
+
+    /// The same with the agent's structured output.
+    #[must_use]
+    pub fn with_structured(mut self, structured: impl Into<String>) -> Self {
+        self.structured = Some(structured.into());
+        self
+    }
+
+    /// The same with the agent's own id of the session.
+    #[must_use]
+    pub fn with_session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
 }
 
 /// Why no session took place. Nothing was spent.
@@ -248,6 +262,11 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// It could not be started, because of `error`.
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self::Other(error.into())
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         match self {
@@ -303,8 +322,7 @@ impl AgentError {
 ///         Capabilities::none()
 ///     }
 ///     async fn run(&self, brief: &Brief, _cx: &Cx) -> Result<SessionReport, AgentError> {
-///         std::fs::write(brief.workspace.join("greeting"), "hello\n")
-///             .map_err(|error| AgentError::Other(error.into()))?;
+///         std::fs::write(brief.workspace.join("greeting"), "hello\n").map_err(AgentError::other)?;
 ///         Ok(SessionReport::new(SessionEnd::Finished))
 ///     }
 /// }

@@ -145,6 +145,27 @@ impl Evidence {
     pub fn line(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), ..Self::default() }
     }
+
+    /// The same with the end of the output. Bounding it is the verifier's part.
+    #[must_use]
+    pub fn with_tail(mut self, tail: impl Into<String>) -> Self {
+        self.tail = tail.into();
+        self
+    }
+
+    /// The same with the file that has the whole output.
+    #[must_use]
+    pub fn with_log(mut self, log: impl Into<PathBuf>) -> Self {
+        self.log = Some(log.into());
+        self
+    }
+
+    /// The same with these shares.
+    #[must_use]
+    pub fn with_parts(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+        self.parts = parts.into_iter().collect();
+        self
+    }
 }
 
 /// A judgement.
@@ -202,6 +223,11 @@ impl VerifyError {
         Self::Broken { why: why.into(), evidence: Box::default() }
     }
 
+    /// It could not be run, because of `error`.
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self::Other(error.into())
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         Retry::Never
@@ -250,7 +276,7 @@ impl VerifyError {
 ///         let text = match std::fs::read_to_string(&readme) {
 ///             Ok(text) => text,
 ///             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-///             Err(error) => return Err(VerifyError::Other(error.into())),
+///             Err(error) => return Err(VerifyError::other(error)),
 ///         };
 ///         Ok(Verdict::new(!text.contains("TODO"), "README.md without TODO"))
 ///     }
