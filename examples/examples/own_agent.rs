@@ -25,12 +25,11 @@ impl AgentBackend for Scribe {
     }
 
     async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
-        let failed = |error: std::io::Error| AgentError::Other(error.into());
         cx.live("thinking about what to write");
         let path = brief.workspace.join("log");
         let mut log = fs::read_to_string(&path).unwrap_or_default();
         log.push_str(&format!("{}\n", brief.attempt.item.item));
-        fs::write(path, log).map_err(failed)?;
+        fs::write(path, log).map_err(AgentError::other)?;
         let usage = Usage::unknown().with_cost(Usd::from_micros(300_000));
         Ok(SessionReport::new(SessionEnd::Finished).with_said("I wrote a line.").with_usage(usage))
     }

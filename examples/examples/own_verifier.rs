@@ -26,7 +26,7 @@ impl Verifier for ChangeLog {
             Ok(text) => Ok(Verdict::new(text.contains(item.id.as_str()), format!("CHANGELOG.md and {}", item.id))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Verdict::new(false, "there is no CHANGELOG.md")),
             // Not a verdict: the run stops rather than blame the agent.
-            Err(error) => Err(VerifyError::Other(error.into())),
+            Err(error) => Err(VerifyError::other(error)),
         }
     }
 }

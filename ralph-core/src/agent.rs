@@ -203,6 +203,20 @@ impl SessionReport {
         self.usage = usage;
         self
     }
+
+    /// The same with the agent's structured output.
+    #[must_use]
+    pub fn with_structured(mut self, structured: impl Into<String>) -> Self {
+        self.structured = Some(structured.into());
+        self
+    }
+
+    /// The same with the agent's own id of the session.
+    #[must_use]
+    pub fn with_session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
 }
 
 /// Why no session took place. Nothing was spent.
@@ -248,6 +262,11 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// It could not be started, because of `error`.
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self::Other(error.into())
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         match self {
@@ -266,7 +285,11 @@ impl AgentError {
 ///   is done is a signal in [`SessionReport::said`] at most.
 /// - Trouble that is not the item's fault (limits, overload, network) is [`SessionEnd::Unavailable`] *with* the usage
 ///   so far, not an error that would lose the cost.
-/// - When the call returns, nothing that the session started is alive.
+/// - [`Brief::time_limit`] binds, by a monotonic clock: a session that takes longer is ended, and the report says
+///   [`SessionEnd::Limit`]. (The limit of the [`Cx`] is not a session's.)
+/// - Where [`Brief::log`] is given, what the agent prints is written there.
+/// - When the call returns, nothing that the session started is alive. The crate `ralph-process` runs a command so: its
+///   whole process tree is ended with it, or at a limit, or when the future is dropped.
 ///
 /// # Cancellation
 /// On [`Cx::cancel`] the session is asked to end in the way after which the agent still reports its usage, then ended.
@@ -299,8 +322,7 @@ impl AgentError {
 ///         Capabilities::none()
 ///     }
 ///     async fn run(&self, brief: &Brief, _cx: &Cx) -> Result<SessionReport, AgentError> {
-///         std::fs::write(brief.workspace.join("greeting"), "hello\n")
-///             .map_err(|error| AgentError::Other(error.into()))?;
+///         std::fs::write(brief.workspace.join("greeting"), "hello\n").map_err(AgentError::other)?;
 ///         Ok(SessionReport::new(SessionEnd::Finished))
 ///     }
 /// }

@@ -92,6 +92,20 @@ impl Question {
     pub fn new(kind: DecisionKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), options: Vec::new(), recommendation: None, from_agent: false }
     }
+
+    /// The same with the ways to answer it.
+    #[must_use]
+    pub fn with_options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options = options.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same, recommending one of them.
+    #[must_use]
+    pub fn with_recommendation(mut self, recommendation: impl Into<String>) -> Self {
+        self.recommendation = Some(recommendation.into());
+        self
+    }
 }
 
 /// A question with where it comes from, on its way into the queue.
@@ -117,6 +131,31 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// A decision of a phase as a whole, about no work.
+    pub fn new(
+        key: impl Into<String>,
+        run: RunId,
+        phase: impl Into<PhaseId>,
+        question: Question,
+        asked: SystemTime,
+    ) -> Self {
+        Self { key: key.into(), run, phase: phase.into(), item: None, question, revision: None, asked }
+    }
+
+    /// The same about an item.
+    #[must_use]
+    pub fn with_item(mut self, item: impl Into<ItemId>) -> Self {
+        self.item = Some(item.into());
+        self
+    }
+
+    /// The same about this work.
+    #[must_use]
+    pub fn with_revision(mut self, revision: Revision) -> Self {
+        self.revision = Some(revision);
+        self
+    }
+
     /// How urgent it is after waiting until `now`: security and database count 10, each full 8 hours of waiting 1.
     pub fn priority(&self, now: SystemTime) -> u64 {
         let waited = now.duration_since(self.asked).unwrap_or(Duration::ZERO).as_secs() / (8 * 3600);
@@ -194,6 +233,16 @@ impl DecisionError {
 ///         Ok(DecisionId::new(format!("D-{:03}", index + 1)))
 ///     }
 /// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use ralph_core::{DecisionKind, Question, RunId};
+/// let question = Question::new(DecisionKind::Choice, "Red or blue?");
+/// let asked = std::time::SystemTime::now();
+/// let decision = Decision::new("P1/R01:1", RunId::new("run"), "P1", question, asked).with_item("R01");
+/// let (queue, cx) = (Queue::default(), Cx::new());
+/// let id = queue.submit(&decision, &cx).await.unwrap();
+/// assert_eq!(queue.submit(&decision, &cx).await.unwrap(), id);
+/// # });
 /// ```
 #[async_trait]
 pub trait DecisionSink: Debug + Send + Sync + 'static {

@@ -62,6 +62,11 @@ pub enum GateError {
 }
 
 impl GateError {
+    /// It could not be judged, because of `error`.
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self::Other(error.into())
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         Retry::Soon
@@ -102,7 +107,7 @@ impl GateError {
 ///             return Ok(Ruling::Ask(Question::new(DecisionKind::Protected, "go on?")));
 ///         };
 ///         let read = async |tree: &dyn ralph_core::Tree| {
-///             tree.read(b"LICENSE", 1 << 20).await.map_err(|error| GateError::Other(error.into()))
+///             tree.read(b"LICENSE", 1 << 20).await.map_err(GateError::other)
 ///         };
 ///         if read(&*at.tree).await? == read(&*at.base_tree).await? {
 ///             return Ok(Ruling::Open);

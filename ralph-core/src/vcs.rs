@@ -221,6 +221,11 @@ pub enum VcsError {
 }
 
 impl VcsError {
+    /// `operation`, such as `reading the branch`, failed because of `error`.
+    pub fn other(operation: impl Into<String>, error: impl Into<BoxError>) -> Self {
+        Self::Other { operation: operation.into(), source: error.into() }
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         match self {

@@ -141,6 +141,27 @@ impl Evidence {
     pub fn line(summary: impl Into<String>) -> Self {
         Self { summary: summary.into(), ..Self::default() }
     }
+
+    /// The same with the end of the output. Bounding it is the verifier's part.
+    #[must_use]
+    pub fn with_tail(mut self, tail: impl Into<String>) -> Self {
+        self.tail = tail.into();
+        self
+    }
+
+    /// The same with the file that has the whole output.
+    #[must_use]
+    pub fn with_log(mut self, log: impl Into<PathBuf>) -> Self {
+        self.log = Some(log.into());
+        self
+    }
+
+    /// The same with these shares.
+    #[must_use]
+    pub fn with_parts(mut self, parts: impl IntoIterator<Item = Part>) -> Self {
+        self.parts = parts.into_iter().collect();
+        self
+    }
 }
 
 /// A judgement.
@@ -198,6 +219,11 @@ impl VerifyError {
         Self::Broken { why: why.into(), evidence: Box::default() }
     }
 
+    /// It could not be run, because of `error`.
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self::Other(error.into())
+    }
+
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
         Retry::Never
@@ -212,7 +238,10 @@ impl VerifyError {
 /// - `Err` means that it could not judge. Nobody iterates through a broken verifier: the engine asks it about the base,
 ///   and stops the run if it cannot judge that either.
 /// - It may litter the folder; what it leaves there is not part of the work. Memory stays bounded whatever is printed.
-/// - When the call returns, nothing that it started is alive.
+/// - The time limit of the [`Cx`] binds: a call that takes longer is ended, and is [`VerifyError::Broken`].
+/// - Where [`Target::log`] is given, the full output is written there, and [`Evidence::log`] names it.
+/// - When the call returns, nothing that it started is alive. The crate `ralph-process` runs a command so: its whole
+///   process tree is ended with it, or at a limit, or when the future is dropped.
 ///
 /// # Cancellation
 /// On [`Cx::cancel`] it ends everything it started and answers [`VerifyError::Cancelled`]. Dropping the future leaves
@@ -243,7 +272,7 @@ impl VerifyError {
 ///         let text = match std::fs::read_to_string(&readme) {
 ///             Ok(text) => text,
 ///             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-///             Err(error) => return Err(VerifyError::Other(error.into())),
+///             Err(error) => return Err(VerifyError::other(error)),
 ///         };
 ///         Ok(Verdict::new(!text.contains("TODO"), "README.md without TODO"))
 ///     }

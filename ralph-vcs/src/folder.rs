@@ -75,7 +75,7 @@ impl FolderVcs {
     /// Works on copies of `options.source`. Changes nothing yet.
     ///
     /// # Errors
-    /// [`VcsError::Refused`] where the source is no folder, or the other folders lie in it.
+    /// [`VcsError::Refused`] where the source is no folder, the other folders lie in it, or the sites lie in a checkout.
     pub fn open(mut options: FolderOptions) -> Result<Self, VcsError> {
         let source = fs::canonicalize(&options.source).map_err(|error| refused(&options.source, &error.to_string()))?;
         if !source.is_dir() {
@@ -88,7 +88,12 @@ impl FolderVcs {
             }
         }
         if let Some(checkout) = checkout_around(&options.sites) {
-            return Err(refused(&options.sites, &format!("it lies in the checkout {}", checkout.display())));
+            let why = format!(
+                "it lies in the checkout {}, where tools that look for a repository find that one; choose a folder \
+                 outside, such as one below the system's temporary folder",
+                checkout.display()
+            );
+            return Err(refused(&options.sites, &why));
         }
         options.source = source;
         Ok(Self {

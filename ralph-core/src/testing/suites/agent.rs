@@ -1,12 +1,15 @@
 //! The laws of [`AgentBackend`].
 //!
-//! ```no_run
+//! ```no_run,test_harness
 //! # use std::sync::Arc;
 //! # use ralph_core::{AgentBackend, testing::suites::agent::{AgentFixture, Behaviour}};
 //! # fn my_agent(_: Behaviour) -> Arc<dyn AgentBackend> { unimplemented!() }
 //! ralph_core::agent_conformance!(async || {
-//!     let folder = std::env::temp_dir().join("a-new-folder-for-each-call");
-//!     AgentFixture::new(folder, |behaviour| Some(my_agent(behaviour)))
+//!     AgentFixture::new(tempfile::tempdir().unwrap(), |behaviour| match behaviour {
+//!         // No program, so none that is missing.
+//!         Behaviour::NotInstalled => None,
+//!         behaviour => Some(my_agent(behaviour)),
+//!     })
 //! });
 //! ```
 
@@ -22,18 +25,21 @@ use super::heartbeat::{beat, length, patiently, silence};
 use crate::{AgentBackend, AgentError, AttemptId, Brief, Cancel, Cx, ItemRef, Retry, RunId, SessionEnd, SessionReport};
 
 /// What the session of a backend under test does. All files are relative to the workspace.
+///
+/// *Required* is what every backend can do: a fixture that gives [`None`] for it fails the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Behaviour {
     /// Writes `work` (anything), `prompt` (the prompt, as it reached the session) and `told` (run, item and attempt
-    /// number, as the session was told them, one a line), prints something and ends well.
+    /// number, as the session was told them, one a line), prints something and ends well. *Required.*
     WritesFile,
-    /// Ends as that agent does when it crashes or gives up.
+    /// Ends as that agent does when it crashes or gives up. *Required.*
     Fails,
     /// Starts a process that makes `heartbeat` grow at least every 50 ms for as long as it lives, and that tries to
-    /// outlive the session; then never ends by itself.
+    /// outlive the session; then never ends by itself. *Required*: a backend without processes lets the heart beat in a
+    /// task or thread of its own.
     Hangs,
-    /// Starts the same process, and then ends well.
+    /// Starts the same process, and then ends well. [`None`] where the backend starts nothing that could be left.
     LeavesSomething,
     /// Cannot begin: the agent's program is not there. [`None`] where there is no program.
     NotInstalled,
@@ -50,7 +56,7 @@ pub struct AgentFixture {
 impl AgentFixture {
     /// Laws work in subfolders of `folder`, which is made if need be and kept as long as the fixture (so that a guard
     /// that removes it can be given). `make` gives a backend whose sessions behave so, or [`None`] where a backend of
-    /// that kind cannot; the law is then not tried.
+    /// that kind cannot and [`Behaviour`] allows it; the law is then not tried.
     pub fn new(
         folder: impl AsRef<Path> + Send + Sync + 'static,
         make: impl Fn(Behaviour) -> Option<Arc<dyn AgentBackend>> + Send + Sync + 'static,
@@ -61,7 +67,7 @@ impl AgentFixture {
     fn agent(&self, behaviour: Behaviour) -> Arc<dyn AgentBackend> {
         match (self.make)(behaviour) {
             Some(agent) => agent,
-            None => unreachable!("every backend has to be able to: {behaviour:?}"),
+            None => panic!("the fixture gave no backend for {behaviour:?}, which is required of every one"),
         }
     }
 
@@ -127,7 +133,7 @@ pub async fn a_failure_is_a_report(fixture: AgentFixture) {
     let report = report(&*fixture.agent(Behaviour::Fails), &brief).await;
     match report.end {
         SessionEnd::Failed(why) => assert!(!why.is_empty(), "failed without a reason"),
-        end => unreachable!("an agent that crashed has ended as {end:?}"),
+        end => panic!("an agent that crashed has ended as {end:?}"),
     }
 }
 
@@ -140,7 +146,7 @@ pub async fn a_missing_program_is_an_error(fixture: AgentFixture) {
             let AgentError::NotFound { program, advice } = error else { return };
             assert!(!program.is_empty() && !advice.is_empty(), "it does not say what to do");
         }
-        other => unreachable!("a missing program gave {other:?}"),
+        other => panic!("a missing program gave {other:?}"),
     }
 }
 
@@ -180,7 +186,7 @@ pub async fn cancel_ends_it_with_a_report(fixture: AgentFixture) {
     let both = async { tokio::join!(session, switch).0 };
     match patiently("the session to end after it was cancelled", both).await {
         Ok(report) => assert_eq!(report.end, SessionEnd::Cancelled),
-        Err(error) => unreachable!("a cancelled session is no error: {error:?}"),
+        Err(error) => panic!("a cancelled session is no error: {error:?}"),
     }
     silence(&brief.workspace).await;
 }
@@ -195,7 +201,7 @@ pub async fn the_time_limit_binds(fixture: AgentFixture) {
         let mut session = pin!(agent.run(&free, &cx));
         let started = Instant::now();
         tokio::select! {
-            report = &mut session => unreachable!("it ended by itself: {report:?}"),
+            report = &mut session => panic!("it ended by itself: {report:?}"),
             () = beat(&free.workspace) => started.elapsed(),
         }
     };
@@ -205,7 +211,7 @@ pub async fn the_time_limit_binds(fixture: AgentFixture) {
     let run = agent.run(&brief, &cx);
     match patiently("the session to end at its time limit", run).await {
         Ok(SessionReport { end: SessionEnd::Limit(which), .. }) => assert!(!which.is_empty()),
-        other => unreachable!("at its time limit the session gave {other:?}"),
+        other => panic!("at its time limit the session gave {other:?}"),
     }
     silence(&brief.workspace).await;
 }
@@ -217,7 +223,7 @@ pub async fn dropping_leaves_nothing(fixture: AgentFixture) {
     {
         let mut session = pin!(agent.run(&brief, &cx));
         tokio::select! {
-            report = &mut session => unreachable!("it ended by itself: {report:?}"),
+            report = &mut session => panic!("it ended by itself: {report:?}"),
             () = beat(&brief.workspace) => {}
         }
     }
@@ -238,7 +244,7 @@ pub async fn nothing_outlives_it(fixture: AgentFixture) {
 async fn report(agent: &dyn AgentBackend, brief: &Brief) -> SessionReport {
     match patiently("the session to end", agent.run(brief, &Cx::new())).await {
         Ok(report) => report,
-        Err(error) => unreachable!("no session took place: {error:?}"),
+        Err(error) => panic!("no session took place: {error:?}"),
     }
 }
 
@@ -246,12 +252,20 @@ fn read(brief: &Brief, name: &str) -> String {
     let path: PathBuf = brief.workspace.join(name);
     match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) => unreachable!("the session did not write `{name}`: {error}"),
+        Err(error) => panic!("the session did not write `{name}`: {error}"),
     }
 }
 
 /// Makes one test of each law of [`AgentBackend`](crate::AgentBackend), given an async closure that makes an
-/// [`AgentFixture`].
+/// [`AgentFixture`](crate::testing::suites::agent::AgentFixture). Feature `testing`; give it a `mod` of its own beside
+/// other suites, for the names of the tests collide.
+///
+/// ```no_run,test_harness
+/// # use std::sync::Arc;
+/// # use ralph_core::{AgentBackend, testing::suites::agent::{AgentFixture, Behaviour}};
+/// # fn my_agent(_: Behaviour) -> Option<Arc<dyn AgentBackend>> { None }
+/// ralph_core::agent_conformance!(async || AgentFixture::new(tempfile::tempdir().unwrap(), my_agent));
+/// ```
 #[macro_export]
 macro_rules! agent_conformance {
     ($make:expr) => {

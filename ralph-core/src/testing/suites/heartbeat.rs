@@ -14,7 +14,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 3 } el
 pub(super) async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, future).await {
         Ok(value) => value,
-        Err(_) => unreachable!("waited in vain for {what}"),
+        Err(_) => panic!("waited in vain for {what}"),
     }
 }
 

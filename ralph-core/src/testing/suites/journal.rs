@@ -35,7 +35,7 @@ impl JournalFixture {
     async fn open(&self, run: &str) -> Opened {
         match self.journal.open(&RunId::new(run)).await {
             Ok(opened) => opened,
-            Err(error) => unreachable!("run `{run}` must open: {error}"),
+            Err(error) => panic!("run `{run}` must open: {error}"),
         }
     }
 }
@@ -48,7 +48,7 @@ fn record(seq: u64) -> Record {
 
 async fn append(opened: &mut Opened, seq: u64) {
     if let Err(error) = opened.writer.append(&record(seq)).await {
-        unreachable!("record {seq} must be taken: {error}");
+        panic!("record {seq} must be taken: {error}");
     }
 }
 
@@ -114,7 +114,14 @@ pub async fn opening_changes_nothing(fixture: JournalFixture) {
     }
 }
 
-/// Makes one test of each law of [`Journal`]. The expression is an async closure that makes a [`JournalFixture`].
+/// Makes one test of each law of [`Journal`](crate::Journal), given an async closure that makes a
+/// [`JournalFixture`](crate::testing::suites::journal::JournalFixture). Feature `testing`; give it a `mod` of its own
+/// beside other suites.
+///
+/// ```no_run,test_harness
+/// # use ralph_core::{MemoryJournal as MyJournal, testing::suites::journal::JournalFixture};
+/// ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
+/// ```
 #[macro_export]
 macro_rules! journal_conformance {
     ($make:expr) => {

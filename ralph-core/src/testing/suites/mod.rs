@@ -4,9 +4,36 @@
 //! comment states the law, and a macro that makes one named test of each. A law that is broken panics and says what was
 //! found. A suite is itself tested: for each law there is a saboteur, an implementation that breaks just that law.
 //!
-//! ```ignore
-//! ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
+//! The macros are there with the feature `testing`, for the tests of your crate:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! ralph-core = { version = "0.1", features = ["testing"] }
 //! ```
+//!
+//! The tests have the names of the laws, and some suites share a name: give each a `mod` of its own.
+//!
+//! ```no_run,test_harness
+//! mod journal {
+//!     # use ralph_core::MemoryJournal as MyJournal;
+//!     use ralph_core::testing::suites::journal::JournalFixture;
+//!     ralph_core::journal_conformance!(async || JournalFixture::new(MyJournal::new()));
+//! }
+//! mod version_control {
+//!     # use ralph_core::testing::MemoryVcs;
+//!     # struct MyVcs;
+//!     # impl MyVcs {
+//!     #     fn new(_: &std::path::Path) -> MemoryVcs { MemoryVcs::new() }
+//!     # }
+//!     use ralph_core::testing::suites::vcs::VcsFixture;
+//!     ralph_core::vcs_conformance!(async || {
+//!         let folder = tempfile::tempdir().unwrap();
+//!         VcsFixture::new(MyVcs::new(folder.path()), folder)
+//!     });
+//! }
+//! ```
+
+#![expect(clippy::panic, reason = "a law that is broken is a test that fails, and says what was found")]
 
 pub mod agent;
 mod heartbeat;
@@ -22,7 +49,7 @@ pub fn run_law(law: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => runtime.block_on(law),
-        Err(error) => unreachable!("no runtime for the test: {error}"),
+        Err(error) => panic!("no runtime for the test: {error}"),
     }
 }
 

@@ -43,7 +43,7 @@ impl PlanFixture {
     async fn load(&self) -> Plan {
         match self.source.load(&Cx::new()).await {
             Ok(plan) => plan,
-            Err(error) => unreachable!("the plan must load: {error}"),
+            Err(error) => panic!("the plan must load: {error}"),
         }
     }
 
@@ -57,7 +57,7 @@ impl PlanFixture {
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus) -> Marked {
         match self.source.mark(item, from, to, &Cx::new()).await {
             Ok(marked) => marked,
-            Err(error) => unreachable!("{item} must be marked or refused: {error}"),
+            Err(error) => panic!("{item} must be marked or refused: {error}"),
         }
     }
 }
@@ -136,7 +136,26 @@ pub async fn no_items_is_an_error(fixture: PlanFixture) {
     assert!(loaded.is_err(), "an empty plan was taken for a plan");
 }
 
-/// Makes one test of each law of [`PlanSource`]. The expression is an async closure that makes a [`PlanFixture`].
+/// Makes one test of each law of [`PlanSource`](crate::PlanSource), given an async closure that makes a
+/// [`PlanFixture`](crate::testing::suites::plan_source::PlanFixture). Feature `testing`; give it a `mod` of its own
+/// beside other suites.
+///
+/// ```no_run,test_harness
+/// # use ralph_core::{ItemStatus, MemoryPlan as MyPlan, testing::suites::plan_source::{Person, PlanFixture}};
+/// #[derive(Debug)]
+/// struct Editor(MyPlan);
+///
+/// impl Person for Editor {
+///     # fn set_status(&self, _: &str, _: ItemStatus) {}
+///     # fn add_criterion(&self, _: &str, _: &str) {}
+///     # fn clear(&self) {}
+///     // as somebody would edit the plan by hand
+/// }
+/// ralph_core::plan_source_conformance!(async || {
+///     let plan = MyPlan::of(["one", "two", "three"]);
+///     PlanFixture::new(plan.clone(), Editor(plan))
+/// });
+/// ```
 #[macro_export]
 macro_rules! plan_source_conformance {
     ($make:expr) => {

@@ -36,10 +36,20 @@ impl fmt::Debug for VcsFixture {
     }
 }
 
-/// Makes one named test of each law of [`Vcs`].
+/// Makes one test of each law of [`Vcs`](crate::Vcs), given an async closure that makes a
+/// [`VcsFixture`](crate::testing::suites::vcs::VcsFixture). Feature `testing`; give it a `mod` of its own beside other
+/// suites.
 ///
-/// ```ignore
-/// ralph_core::vcs_conformance!(async || VcsFixture::new(MyVcs::new(folder.path()), folder));
+/// ```no_run,test_harness
+/// # use ralph_core::testing::{MemoryVcs, suites::vcs::VcsFixture};
+/// # struct MyVcs;
+/// # impl MyVcs {
+/// #     fn new(_: &std::path::Path) -> MemoryVcs { MemoryVcs::new() }
+/// # }
+/// ralph_core::vcs_conformance!(async || {
+///     let folder = tempfile::tempdir().unwrap();
+///     VcsFixture::new(MyVcs::new(folder.path()), folder)
+/// });
 /// ```
 #[macro_export]
 macro_rules! vcs_conformance {
@@ -92,7 +102,7 @@ async fn start(fixture: &VcsFixture) -> Revision {
 
 #[track_caller]
 fn lost<T>(what: &str, why: &dyn fmt::Display) -> T {
-    unreachable!("{what}: {why}")
+    panic!("{what}: {why}")
 }
 
 async fn place(fixture: &VcsFixture, site: Site, revision: &Revision) -> Placed {

@@ -1,12 +1,15 @@
 //! The laws of [`Verifier`].
 //!
-//! ```no_run
+//! ```no_run,test_harness
 //! # use std::sync::Arc;
 //! # use ralph_core::{Verifier, testing::suites::verifier::{Behaviour, VerifierFixture}};
 //! # fn my_verifier(_: Behaviour) -> Arc<dyn Verifier> { unimplemented!() }
 //! ralph_core::verifier_conformance!(async || {
-//!     let folder = std::env::temp_dir().join("a-new-folder-for-each-call");
-//!     VerifierFixture::new(folder, |behaviour| Some(my_verifier(behaviour)))
+//!     VerifierFixture::new(tempfile::tempdir().unwrap(), |behaviour| match behaviour {
+//!         // Nothing is printed, and no processes are started.
+//!         Behaviour::Talks | Behaviour::LeavesSomething => None,
+//!         behaviour => Some(my_verifier(behaviour)),
+//!     })
 //! });
 //! ```
 
@@ -25,21 +28,24 @@ use crate::{Cancel, Cx, Phase, Retry, RunId, Stage, Target, Verdict, Verifier, V
 const TAIL_MAX: usize = 64 << 10;
 
 /// What a verifier under test does. All files are relative to the target's folder.
+///
+/// *Required* is what every verifier can do: a fixture that gives [`None`] for it fails the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Behaviour {
-    /// Passes.
+    /// Passes. *Required.*
     Passes,
-    /// Fails.
+    /// Fails. *Required.*
     Fails,
-    /// Cannot judge.
+    /// Cannot judge. *Required.*
     Breaks,
-    /// Passes exactly where there is a file `good`.
+    /// Passes exactly where there is a file `good`. *Required.*
     JudgesFolder,
     /// Prints 10 MB at least, over several lines, and fails. [`None`] where nothing is printed.
     Talks,
     /// Makes `heartbeat` grow at least every 50 ms for as long as anything of it lives, with a process that tries to
-    /// outlive the call where it starts processes; never ends by itself.
+    /// outlive the call where it starts processes; never ends by itself. *Required*: a verifier without processes lets
+    /// the heart beat in a task or thread of its own.
     Hangs,
     /// Starts the same process, and then passes. [`None`] where no processes are started.
     LeavesSomething,
@@ -56,7 +62,7 @@ pub struct VerifierFixture {
 impl VerifierFixture {
     /// Laws judge subfolders of `folder`, which is made if need be and kept as long as the fixture (so that a guard
     /// that removes it can be given). `make` gives a verifier that behaves so, or [`None`] where one of that kind
-    /// cannot; the law is then not tried.
+    /// cannot and [`Behaviour`] allows it; the law is then not tried.
     pub fn new(
         folder: impl AsRef<Path> + Send + Sync + 'static,
         make: impl Fn(Behaviour) -> Option<Arc<dyn Verifier>> + Send + Sync + 'static,
@@ -67,7 +73,7 @@ impl VerifierFixture {
     fn verifier(&self, behaviour: Behaviour) -> Arc<dyn Verifier> {
         match (self.make)(behaviour) {
             Some(verifier) => verifier,
-            None => unreachable!("every verifier has to be able to: {behaviour:?}"),
+            None => panic!("the fixture gave no verifier for {behaviour:?}, which is required of every one"),
         }
     }
 
@@ -111,7 +117,7 @@ pub async fn broken_is_an_error(fixture: VerifierFixture) {
             let VerifyError::Broken { why, .. } = error else { return };
             assert!(!why.is_empty() && !why.contains('\n'), "it does not say why in a line");
         }
-        other => unreachable!("what cannot judge gave {other:?}"),
+        other => panic!("what cannot judge gave {other:?}"),
     }
 }
 
@@ -205,7 +211,7 @@ pub async fn the_time_limit_binds(fixture: VerifierFixture) {
         let mut call = pin!(verifier.verify(&free, &cx));
         let started = Instant::now();
         tokio::select! {
-            result = &mut call => unreachable!("it ended by itself: {result:?}"),
+            result = &mut call => panic!("it ended by itself: {result:?}"),
             () = beat(&free.folder) => started.elapsed(),
         }
     };
@@ -225,7 +231,7 @@ pub async fn dropping_leaves_nothing(fixture: VerifierFixture) {
     {
         let mut call = pin!(verifier.verify(&target, &cx));
         tokio::select! {
-            result = &mut call => unreachable!("it ended by itself: {result:?}"),
+            result = &mut call => panic!("it ended by itself: {result:?}"),
             () = beat(&target.folder) => {}
         }
     }
@@ -249,7 +255,7 @@ async fn verify(verifier: &dyn Verifier, target: &Target) -> Result<Verdict, Ver
 async fn judge(verifier: &dyn Verifier, target: &Target) -> Verdict {
     match verify(verifier, target).await {
         Ok(verdict) => verdict,
-        Err(error) => unreachable!("no verdict but an error: {error:?}"),
+        Err(error) => panic!("no verdict but an error: {error:?}"),
     }
 }
 
@@ -260,7 +266,15 @@ fn is_a_line(verdict: &Verdict) {
 }
 
 /// Makes one test of each law of [`Verifier`](crate::Verifier), given an async closure that makes a
-/// [`VerifierFixture`].
+/// [`VerifierFixture`](crate::testing::suites::verifier::VerifierFixture). Feature `testing`; give it a `mod` of its own
+/// beside other suites, for the names of the tests collide.
+///
+/// ```no_run,test_harness
+/// # use std::sync::Arc;
+/// # use ralph_core::{Verifier, testing::suites::verifier::{Behaviour, VerifierFixture}};
+/// # fn my_verifier(_: Behaviour) -> Option<Arc<dyn Verifier>> { None }
+/// ralph_core::verifier_conformance!(async || VerifierFixture::new(tempfile::tempdir().unwrap(), my_verifier));
+/// ```
 #[macro_export]
 macro_rules! verifier_conformance {
     ($make:expr) => {
