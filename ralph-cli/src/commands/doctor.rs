@@ -132,7 +132,7 @@ async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
         }
     };
     if settings.agent.backend != Some(Backend::Claude) {
-        return table.add("agent", Mark::Ok, format!("{} (not started: it would work)", path.display()));
+        return table.add("agent", Mark::Ok, format!("{} (there; it was not started)", path.display()));
     }
     let command =
         Command::new(&path, &project.root).arg("--version").envs(ralph_process::env::inherited(&settings.agent.env));

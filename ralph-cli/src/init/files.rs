@@ -91,12 +91,12 @@ pub(crate) fn prd(task: Option<&str>) -> String {
 <!--
 One item for each box, done in this order, each in a session of its own and in one commit. Small ones do best: an item
 that you would review in ten minutes. Below an item, indented, stand what must hold when it is done and the command
-that tells so:
+that tells so. After the box, an item reads like this:
 
-- [ ] R01: Reject an empty e-mail address at sign-up
-  - `POST /sign-up` with an empty address answers 422 and names the field
-  - the other 14 sign-up tests stay as they are
-  Verify: npm test -- sign-up
+      R01: Reject an empty e-mail address at sign-up
+        - `POST /sign-up` with an empty address answers 422 and names the field
+        - the other 14 sign-up tests stay as they are
+        Verify: npm test -- sign-up
 
 `Verify:` above the first item holds for all of them; so does `verify.command` in ralph.toml.
 -->

@@ -41,11 +41,6 @@ impl Ledger {
         &self.root
     }
 
-    /// `MASTER-PLAN.md`
-    pub fn master_plan(&self) -> PathBuf {
-        self.root.join("MASTER-PLAN.md")
-    }
-
     /// `ralph.toml`
     pub fn settings(&self) -> PathBuf {
         self.root.join("ralph.toml")
@@ -69,11 +64,6 @@ impl Ledger {
     /// `DECISIONS.md`: the queue, rendered.
     pub fn decisions_page(&self) -> PathBuf {
         self.root.join("DECISIONS.md")
-    }
-
-    /// `ORCHESTRATOR-STATE.md`: phases and checkpoints, rendered.
-    pub fn orchestrator_state(&self) -> PathBuf {
-        self.root.join("ORCHESTRATOR-STATE.md")
     }
 
     /// `state/`: the truth about runs and decisions; nobody else's business.
