@@ -3,7 +3,7 @@
 use std::fs;
 
 use ralph_core::{Cx, Vcs, VcsError};
-use ralph_vcs::{BranchState, GitOptions, GitVcs};
+use ralph_vcs::{BranchState, FolderOptions, FolderVcs, GitOptions, GitVcs};
 
 use crate::support::{BRANCH, Repo, WORK, accept, place, program, snap, start, write};
 
@@ -285,4 +285,16 @@ async fn a_merge_under_way_and_a_dirty_checkout_are_fine() {
     assert!(fs::read_to_string(repo.root.join("README.md")).unwrap().contains("<<<<<<<"));
     let after = vcs.fingerprint(&Cx::new()).await.unwrap();
     assert_eq!(before.difference(&after).to_string(), "nothing changed");
+}
+
+#[test]
+fn copies_are_not_made_in_a_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write(&at("source/README.md"), "hello\n");
+    let open = || FolderVcs::open(FolderOptions::new(at("source"), at("state"), at("project/sites")));
+    open().unwrap();
+    fs::create_dir_all(at("project/.git")).unwrap();
+    let refusal = open().unwrap_err().to_string();
+    assert!(refusal.contains("in the checkout") && refusal.contains("choose a folder outside"), "{refusal}");
 }
