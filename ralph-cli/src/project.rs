@@ -80,6 +80,14 @@ impl Project {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
 
+    /// What of the checkout is control besides `ralph-loop/`: the plan (given as [`Self::relative`] has it) where it lies
+    /// elsewhere, and the folder that `ralph-loop` is a link to. An agent's copies of them must not come back by a merge.
+    pub(crate) fn control(&self, plan: &str) -> Vec<String> {
+        let folder = fs::canonicalize(self.ledger.root()).map(|folder| self.relative(&folder)).unwrap_or_default();
+        let inside = |path: &str| !path.is_empty() && Path::new(path).is_relative();
+        [plan.to_owned(), folder].into_iter().filter(|path| inside(path)).collect()
+    }
+
     /// A name for folders of this repository outside of it: its own and a fingerprint of where it is.
     pub(crate) fn slug(&self) -> String {
         let name = self.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

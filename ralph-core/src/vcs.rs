@@ -100,7 +100,7 @@ impl fmt::Display for FindingKind {
             Self::LinkLeavesTree => "a symbolic link that leaves the workspace",
             Self::RefusedName => "a name that git refuses",
             Self::Unreadable => "not readable",
-            Self::TooMuch => "above the size limit",
+            Self::TooMuch => "beyond the limit on changed files and bytes of one commit",
             Self::FolderReplaced => "the workspace folder itself was replaced",
         })
     }

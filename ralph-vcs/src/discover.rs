@@ -48,7 +48,7 @@ impl GitVcs {
         forbidden.extend(found.root.as_deref());
         let path = environment.search_path(&forbidden);
         let git = operator.of_engine(&found.common_dir, &path, &environment, &identity.variables(), &passed_on);
-        check_ledger(&options.ledger)?;
+        std::iter::once(&options.ledger).chain(&options.control).try_for_each(|path| check_ledger(path))?;
         Ok(Self {
             name: format!("branch {}", options.branch),
             operator,
@@ -65,7 +65,7 @@ impl GitVcs {
             search_path: path,
             sites,
             keep_list: KeepList::new(&options.keep)?,
-            ledger: Ledger::new(&options.ledger, ignore_case),
+            ledger: Ledger::new(&options.ledger, ignore_case).with(options.control.iter().map(String::as_str)),
             branch_ref: format!("refs/heads/{}", options.branch),
             marker_ref: format!("refs/ralph/branch/{}", options.branch),
             agent_git: OnceCell::new(),
@@ -152,7 +152,7 @@ fn check_ledger(ledger: &str) -> Result<(), VcsError> {
     if ledger.trim_matches('/').split('/').all(fine) && !ledger.starts_with('/') {
         return Ok(());
     }
-    Err(VcsError::Refused(format!("the control folder `{ledger}` is not a folder below the repository's root")))
+    Err(VcsError::Refused(format!("the control folder `{ledger}` is not below the repository's root")))
 }
 
 /// Whether the disk below `path` takes `a` for `A`: a name on the way is looked up in the other case. Never copied from

@@ -159,7 +159,8 @@ impl Judge<'_> {
 
     fn one(&mut self, changed: &Changed) {
         let path = changed.path.as_slice();
-        if self.ledger.holds(path) {
+        // What stands where a folder of control files was would take their place in the index.
+        if self.ledger.holds(path) || self.ledger.is_below(path) {
             return;
         }
         if path.ends_with(b"/") {
@@ -255,29 +256,42 @@ fn hidden_on_macos(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The control folder's place in the repository.
+/// What of the repository is control: the ledger's folder, and files like it elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
-    path: Vec<u8>,
+    paths: Vec<Vec<u8>>,
     ignore_case: bool,
 }
 
 impl Ledger {
-    pub(crate) fn new(path: &str, ignore_case: bool) -> Self {
-        Self { path: path.trim_matches('/').as_bytes().to_vec(), ignore_case }
+    pub(crate) fn new(folder: &str, ignore_case: bool) -> Self {
+        Self { paths: Vec::new(), ignore_case }.with([folder])
     }
 
-    pub(crate) fn path(&self) -> &[u8] {
-        &self.path
+    /// With more files and folders.
+    pub(crate) fn with<'a>(mut self, more: impl IntoIterator<Item = &'a str>) -> Self {
+        let paths = more.into_iter().map(|path| path.trim_matches('/').as_bytes().to_vec());
+        self.paths.extend(paths.filter(|path| !path.is_empty()));
+        self
     }
 
-    /// Whether `path` is the control folder or lies in it.
+    pub(crate) fn paths(&self) -> &[Vec<u8>] {
+        &self.paths
+    }
+
+    /// Whether `path` is control or lies in it.
     pub(crate) fn holds(&self, path: &[u8]) -> bool {
-        let (Some(head), rest) = (path.get(..self.path.len()), path.get(self.path.len())) else {
-            return false;
-        };
-        let same = if self.ignore_case { head.eq_ignore_ascii_case(&self.path) } else { head == self.path };
-        same && !self.path.is_empty() && matches!(rest, None | Some(b'/'))
+        self.paths.iter().any(|own| {
+            let (Some(head), rest) = (path.get(..own.len()), path.get(own.len())) else { return false };
+            let same = if self.ignore_case { head.eq_ignore_ascii_case(own) } else { head == own.as_slice() };
+            same && matches!(rest, None | Some(b'/'))
+        })
+    }
+
+    /// Whether something of control lies in the folder `path`.
+    fn is_below(&self, path: &[u8]) -> bool {
+        let folder = Self { paths: vec![path.to_vec()], ignore_case: self.ignore_case };
+        self.paths.iter().any(|own| own.len() > path.len() && folder.holds(own))
     }
 }
 
@@ -304,5 +318,8 @@ mod tests {
         assert!(!ledger.holds(b"a/ralph-loops") && !ledger.holds(b"a") && !ledger.holds(b"A/Ralph-loop"));
         assert!(Ledger::new("x", true).holds(b"X/y"));
         assert!(!Ledger::new("", true).holds(b"X"));
+        let more = Ledger::new("x", false).with(["docs/prd.md"]);
+        assert!(more.holds(b"docs/prd.md") && more.holds(b"x/y") && !more.holds(b"docs"));
+        assert!(more.is_below(b"docs") && !more.is_below(b"doc") && !more.is_below(b"docs/prd.md"));
     }
 }

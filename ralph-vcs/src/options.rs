@@ -45,6 +45,9 @@ pub struct GitOptions {
     pub branch: String,
     /// The control folder, relative to the repository's root. A candidate's entries there are always its base's.
     pub ledger: String,
+    /// Files and folders outside of it that are control too, such as a plan elsewhere; relative to the root, and treated
+    /// as the ledger is.
+    pub control: Vec<String>,
     /// Where the sites are; outside every checkout, one folder for each repository.
     pub sites: PathBuf,
     /// Folders that stay between placings if they are ignored. As in an ignore file: `name/` anywhere, `/name/` at
@@ -70,6 +73,7 @@ impl GitOptions {
             repository: repository.into(),
             branch: branch.into(),
             ledger: "ralph-loop".to_owned(),
+            control: Vec::new(),
             sites: sites.into(),
             keep: DEFAULT_KEEP.iter().map(|&it| it.to_owned()).collect(),
             author: None,
@@ -84,6 +88,13 @@ impl GitOptions {
     #[must_use]
     pub fn with_ledger(mut self, ledger: impl Into<String>) -> Self {
         self.ledger = ledger.into();
+        self
+    }
+
+    /// Control files and folders outside the ledger, relative to the repository's root.
+    #[must_use]
+    pub fn with_control<T: Into<String>>(mut self, control: impl IntoIterator<Item = T>) -> Self {
+        self.control = control.into_iter().map(Into::into).collect();
         self
     }
 

@@ -175,7 +175,7 @@ impl GitVcs {
         base_tree: &Digest,
         cx: &Cx,
     ) -> Result<Digest, VcsError> {
-        if self.ledger.path().is_empty() {
+        if self.ledger.paths().is_empty() {
             return Ok(tree);
         }
         let changes = self
@@ -183,7 +183,7 @@ impl GitVcs {
             .call("diff-tree")
             .args(["-r", "-z", "--raw", "--no-renames", "--full-index", "--ignore-submodules=none"])
             .args([tree.as_str(), base_tree.as_str(), "--"])
-            .arg(os(self.ledger.path()))
+            .args(self.ledger.paths().iter().map(|path| os(path)))
             .ok(cx)
             .await?;
         // `:mode mode id id letter` and a path, each ended by NUL; index-info wants `mode id TAB path`.

@@ -104,6 +104,19 @@ fn ticking_the_copy_in_the_workspace_ticks_nothing() {
 }
 
 #[test]
+fn ticking_the_copy_of_a_plan_that_lies_elsewhere_does_not_come_back_by_the_merge() {
+    let scratch = Scratch::new(2);
+    let plan = scratch.read("ralph-loop/PRD-P1.md");
+    scratch.write("docs/PRD-P1.md", &plan);
+    scratch.git(&["add", "docs"]);
+    scratch.git(&["commit", "-qm", "the plan is in git"]);
+    scratch.agent(&format!("{DILIGENT}; sed -i 's/\\[ ]/[x]/' docs/PRD-P1.md; echo more >docs/more.md"));
+    scratch.run(&["docs/PRD-P1.md", "--iterations", "1"]).stopped("BUDGET_EXHAUSTED", 13);
+    assert_eq!(scratch.git(&["show", &format!("{BRANCH}:docs/PRD-P1.md")]), plan.trim_end());
+    assert!(scratch.files(BRANCH).contains(&"docs/more.md".to_owned()), "the control");
+}
+
+#[test]
 fn an_agent_may_block_or_ask_by_its_report() {
     let report = |json: &str| format!("printf '```ralph\\n{json}\\n```\\n'");
     let scratch = Scratch::new(3);

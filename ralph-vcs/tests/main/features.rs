@@ -3,6 +3,7 @@
 use std::{fs, process::Command};
 
 use ralph_core::{Accepted, Caches, Cx, Tip, Vcs, VcsError};
+use ralph_vcs::GitVcs;
 
 use crate::support::{BRANCH, CLEAN, Repo, WORK, accept, files, place, read, seal, snap, start, write};
 
@@ -54,7 +55,7 @@ async fn a_commit_is_made_of_its_seal() {
 async fn another_author() {
     let repo = Repo::new();
     let options = repo.options().with_author("A Bot <bot@example.org>");
-    let vcs = ralph_vcs::GitVcs::open(options).await.unwrap();
+    let vcs = GitVcs::open(options).await.unwrap();
     let base = start(&vcs).await;
     let site = place(&vcs, WORK, &base).await.folder;
     write(&site.join("a"), "a");
@@ -81,6 +82,25 @@ async fn the_ledger_never_enters_a_candidate() {
     assert_eq!(list, "README.md\na\nralph-loop/PRD.md");
     std::os::unix::fs::symlink("/etc", site.join("ralph-loop")).unwrap();
     assert_eq!(snap(&vcs, &base).await.findings, []);
+}
+
+/// A plan that lies elsewhere in the repository is no different.
+#[tokio::test]
+async fn other_control_files_never_enter_a_candidate() {
+    let repo = Repo::new();
+    repo.commit("docs/prd.md", "- [ ] R01: x\n");
+    let vcs = GitVcs::open(repo.options().with_control(["docs/prd.md"])).await.unwrap();
+    let base = start(&vcs).await;
+    let site = place(&vcs, WORK, &base).await.folder;
+    write(&site.join("docs/prd.md"), "- [x] R01: x\n");
+    write(&site.join("docs/other.md"), "work\n");
+    let revision = snap(&vcs, &base).await.revision.unwrap();
+    assert_eq!(read(&vcs, &revision, "docs/prd.md").await.as_deref(), Some("- [ ] R01: x\n"));
+    assert_eq!(read(&vcs, &revision, "docs/other.md").await.as_deref(), Some("work\n"));
+
+    fs::remove_dir_all(site.join("docs")).unwrap();
+    std::os::unix::fs::symlink(".", site.join("docs")).unwrap();
+    assert_eq!(snap(&vcs, &base).await.revision, None, "as if it had not been touched");
 }
 
 /// Kept work from before the operator committed to the control folder gets the new base's entries.

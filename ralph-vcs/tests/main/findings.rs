@@ -126,6 +126,8 @@ async fn too_many_files_or_bytes() {
     }
     let snapshot = snap(&vcs, &base).await;
     assert_eq!(kinds(&snapshot), [(FindingKind::TooMuch, "big"), (FindingKind::TooMuch, "e")]);
+    // The next session is told; `e` is small, and one too many.
+    assert!(snapshot.findings[1].to_string().contains("files and bytes"), "{}", snapshot.findings[1]);
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn open_vcs(
     project: &Project,
     info: &RunInfo,
 ) -> Result<(Arc<GitVcs>, Vec<String>), CliError> {
-    let options = wire::git(settings, project, &info.branch)?;
+    let options = wire::git(settings, project, &info.branch)?.with_control(project.control(&info.plan));
     let vcs = GitVcs::open(options).await?;
     let found = vcs.preflight(&Cx::new()).await?;
     if !found.refusals.is_empty() {
