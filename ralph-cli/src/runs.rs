@@ -89,11 +89,11 @@ pub(crate) fn begin(ledger: &Ledger, info: &RunInfo) -> Result<RunId, CliError> 
     Ok(run)
 }
 
-/// The items that runs other than `but` brought to a branch.
-pub(crate) fn accepted_elsewhere(ledger: &Ledger, but: &RunId) -> Result<BTreeSet<ItemRef>, CliError> {
+/// The items of `plan` that runs other than `but` brought to a branch, whichever it was.
+pub(crate) fn accepted_elsewhere(ledger: &Ledger, plan: &str, but: &RunId) -> Result<BTreeSet<ItemRef>, CliError> {
     let mut items = BTreeSet::new();
-    for (run, _) in all(ledger)? {
-        if run != *but {
+    for (run, info) in all(ledger)? {
+        if run != *but && info.plan == plan {
             items.extend(accepted(&records(ledger, &run)?));
         }
     }

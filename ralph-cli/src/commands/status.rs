@@ -38,13 +38,13 @@ pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, 
     let overview = match &run {
         Some((run, info)) => {
             let records = runs::records(&project.ledger, run)?;
-            let mut before = runs::accepted_elsewhere(&project.ledger, run)?;
-            before.extend(on_branch(&loaded.settings, &project, info).await);
-            Overview::new(info, Some(run.as_str()), &records, &phase, &before, live.as_ref())
+            let elsewhere = runs::accepted_elsewhere(&project.ledger, &info.plan, run)?;
+            let on_branch = on_branch(&loaded.settings, &project, info).await;
+            Overview::new(info, Some(run.as_str()), &records, &phase, &on_branch, &elsewhere, live.as_ref())
         }
         None => {
-            let before = on_branch(&loaded.settings, &project, &info).await;
-            Overview::new(&info, None, &[], &phase, &before, live.as_ref())
+            let on_branch = on_branch(&loaded.settings, &project, &info).await;
+            Overview::new(&info, None, &[], &phase, &on_branch, &BTreeSet::new(), live.as_ref())
         }
     };
     if args.json {

@@ -93,7 +93,8 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     say("");
     tell("Nothing more can be done without a person, so the run ends. This is what `ralph status` shows then:");
     say("");
-    let overview = Overview::new(&info, Some(run.as_str()), &records, &phase, &BTreeSet::new(), None);
+    let on_branch = runs::on_branch(&vcs).await;
+    let overview = Overview::new(&info, Some(run.as_str()), &records, &phase, &on_branch, &BTreeSet::new(), None);
     overview.render().lines().for_each(|line| say(format!("  {line}").trim_end()));
 
     let mut wrong = surprises(&phase);

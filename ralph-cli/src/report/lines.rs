@@ -6,6 +6,9 @@ use ralph_core::{
     printable,
 };
 
+/// How long a line may be, in characters: titles and verifiers' words have no bound of their own.
+const LINE_MAX: usize = 500;
+
 /// The line for `fact`; `None` where nobody needs to read it.
 pub(crate) fn line(fact: &Fact) -> Option<String> {
     let text = match fact {
@@ -84,7 +87,7 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
         Fact::Stopped { stop } => format!("■ {stop}"),
         _ => return None,
     };
-    Some(printable(&text))
+    Some(printable(&text.chars().take(LINE_MAX).collect::<String>()))
 }
 
 fn seconds(ms: u64) -> String {

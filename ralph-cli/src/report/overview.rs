@@ -42,20 +42,34 @@ struct Row {
     title: String,
     status: ItemStatus,
     attempts: Vec<Glyph>,
-    /// Whether its work was verified twice and is on the branch.
-    verified: bool,
+    /// Whether its work was verified twice, and where it is.
+    verified: Verified,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<Iteration>,
 }
 
+/// What is known of a done item's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verified {
+    /// Verified twice, and on the branch.
+    OnBranch,
+    /// Verified twice by an earlier run, whose commit is not on this branch (merged since, or lost with its branch).
+    Earlier,
+    /// Nothing: somebody ticked it by hand, or it is not done.
+    No,
+}
+
 impl Overview {
-    /// Of a run (by its records) on a phase as it is now. `before` are items that earlier runs verified.
+    /// Of a run (by its records) on a phase as it is now. `on_branch` are the items whose commits the branch holds,
+    /// `elsewhere` those that earlier runs on this plan verified.
     pub(crate) fn new(
         info: &RunInfo,
         run: Option<&str>,
         records: &[Record],
         phase: &Phase,
-        before: &BTreeSet<ItemRef>,
+        on_branch: &BTreeSet<ItemRef>,
+        elsewhere: &BTreeSet<ItemRef>,
         live: Option<&Holder>,
     ) -> Self {
         let mut machine = Machine::new();
@@ -75,10 +89,16 @@ impl Overview {
                 let name = phase.name(item);
                 Row {
                     item: item.id.to_string(),
-                    title: item.title.clone(),
+                    title: item.title.chars().take(200).collect(),
                     status: item.status,
                     attempts: glyphs.remove(&name).unwrap_or_default(),
-                    verified: machine.accepted().contains_key(&name) || before.contains(&name),
+                    verified: if on_branch.contains(&name) {
+                        Verified::OnBranch
+                    } else if machine.accepted().contains_key(&name) || elsewhere.contains(&name) {
+                        Verified::Earlier
+                    } else {
+                        Verified::No
+                    },
                     last: last.remove(&name),
                 }
             })
@@ -102,8 +122,10 @@ impl Overview {
         self.part(&mut page, "Needs you", |row| row.status == ItemStatus::Decision);
         self.part(&mut page, "Blocked", |row| row.status == ItemStatus::Blocked);
         self.part(&mut page, "Unknown marks", |row| row.status == ItemStatus::Unknown);
-        self.part(&mut page, "Verified twice, on the branch", |row| row.status == ItemStatus::Done && row.verified);
-        self.part(&mut page, "Ticked by hand, not verified", |row| row.status == ItemStatus::Done && !row.verified);
+        let done = |row: &Row, verified| row.status == ItemStatus::Done && row.verified == verified;
+        self.part(&mut page, "Verified twice, on the branch", |row| done(row, Verified::OnBranch));
+        self.part(&mut page, "Verified by an earlier run, not on this branch", |row| done(row, Verified::Earlier));
+        self.part(&mut page, "Ticked by hand, not verified", |row| done(row, Verified::No));
         self.part(&mut page, "Open", |row| row.status == ItemStatus::Open);
         self.cost(&mut page);
         self.next(&mut page);
@@ -195,7 +217,8 @@ impl Overview {
 
     fn next(&self, page: &mut String) {
         let Some(stop) = &self.stop else { return };
-        let by_hand = self.items.iter().filter(|row| row.status == ItemStatus::Done && !row.verified).count();
+        let by_hand =
+            self.items.iter().filter(|row| row.status == ItemStatus::Done && row.verified == Verified::No).count();
         let advice = match stop.reason {
             _ if self.edited() => "`ralph run` goes on",
             StopReason::Success => {

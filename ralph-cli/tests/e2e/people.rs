@@ -273,3 +273,32 @@ fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
 }
+
+/// Somebody sets the item aside while its session fails: the iteration and what it cost are on record all the same.
+#[test]
+fn an_iteration_that_is_set_aside_leaves_its_line() {
+    let scratch = Scratch::new(1);
+    let prd = scratch.path("operator/ralph-loop/PRD-P1.md");
+    let prd = prd.display();
+    scratch.agent(&format!("plan=$(sed 's/\\[ \\] R01/[!] R01/' '{prd}') && printf '%s\\n' \"$plan\" >'{prd}'"));
+    scratch.run(&[]).stopped("ITEMS_BLOCKED", 12);
+    let progress = scratch.read("ralph-loop/PROGRESS.md");
+    let line = progress.lines().find(|line| line.starts_with("- 0001")).unwrap_or_else(|| panic!("{progress}"));
+    assert!(line.contains("P1/R01 interrupted attempts=1 cost=unknown"), "{line}");
+    assert_eq!(progress.matches("- 0001").count(), 1, "{progress}");
+}
+
+/// What an earlier run verified is not said to be on a branch that was made anew.
+#[test]
+fn verified_work_is_on_the_branch_only_where_it_is() {
+    let scratch = Scratch::new(1);
+    scratch.agent(DILIGENT);
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    let there = "Verified twice, on the branch (1)";
+    let status = scratch.ralph(&["status"]).stdout;
+    assert!(status.contains(there), "the control: {status}");
+    scratch.git(&["branch", "--quiet", "-D", BRANCH]);
+    let status = scratch.ralph(&["status"]).stdout;
+    let elsewhere = "Verified by an earlier run, not on this branch (1)";
+    assert!(status.contains(elsewhere) && !status.contains(there), "{status}");
+}

@@ -97,6 +97,10 @@ struct Story {
     summary: String,
     /// The output of the last verifier that did not pass.
     output: String,
+    /// What its sessions cost; `None` once one of them did not say.
+    cost: Option<Usd>,
+    /// Whether the logs have an outcome of it.
+    told: bool,
 }
 
 impl Recorder {
@@ -216,14 +220,20 @@ impl Story {
         let mut entries = Vec::new();
         match &record.fact {
             Fact::Began { attempt } => {
+                let goes_on = self.iteration == attempt.iteration;
+                if !goes_on {
+                    entries.extend(self.left_off(record.at));
+                }
                 *self = Self {
                     attempt: Some(attempt.id.clone()),
                     iteration: attempt.iteration,
                     charged: attempt.charged,
+                    cost: if goes_on { self.cost } else { Some(Usd::ZERO) },
                     ..Self::default()
                 };
             }
             Fact::Ended { end, usage, signal, .. } => {
+                self.cost = self.cost.zip(usage.cost).map(|(sum, cost)| sum + cost);
                 if let Some(signal) = signal {
                     self.summary.clone_from(&signal.summary);
                     let who = self.attempt.as_ref().map(|attempt| attempt.item.to_string());
@@ -240,6 +250,7 @@ impl Story {
                         self.charged
                     );
                     entries.push((Log::Progress, text));
+                    self.told = true;
                 }
             }
             Fact::Verified { outcome, tail, summary, .. } if *outcome != VerifyOutcome::Pass => {
@@ -253,11 +264,21 @@ impl Story {
                 *self = Self::default();
             }
             Fact::Stopped { stop } => {
+                entries.extend(self.left_off(record.at));
                 entries.push((Log::Progress, format!("STOP_REASON: {}\n", stop.reason)));
             }
             _ => {}
         }
         entries
+    }
+
+    /// The line for an iteration that came to no outcome: the run stopped, or a person set the item aside.
+    fn left_off(&mut self, at: u64) -> Option<(Log, String)> {
+        let attempt = self.attempt.as_ref().filter(|_| !self.told)?;
+        let head = head(self.iteration, at, &attempt.item, "interrupted");
+        let text = format!("{head} attempts={} cost={} — left without an outcome\n", self.charged, cost(self.cost));
+        self.told = true;
+        Some((Log::Progress, text))
     }
 
     fn progress(&self, iteration: &Iteration, refused: Option<&str>, at: u64) -> String {

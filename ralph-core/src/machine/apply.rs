@@ -92,7 +92,7 @@ impl Machine {
             | Lane::Resting { .. }
             | Lane::Closing => Lane::Idle,
             // Work under judgement goes on being judged when the run is opened again.
-            Lane::Blame(work, stage) => Lane::Trial(work, stage),
+            Lane::Blame { work, round, .. } => Lane::Trial(work, round),
             lane @ (Lane::Left(..)
             | Lane::Trial(..)
             | Lane::Doubt(_)
@@ -152,9 +152,12 @@ impl Machine {
                 self.note_progress(better);
                 self.tried(work, at, *outcome, summary, tail)
             }
-            (Lane::Blame(work, at), Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. }) => {
+            (
+                Lane::Blame { work, round, unready },
+                Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. },
+            ) => {
                 self.sitting.took_ms += took_ms;
-                self.blamed(work, at, *outcome, summary)
+                self.blamed(work, round, unready, *outcome, summary)
             }
             (Lane::Doubt(work), Fact::Verified { stage: Stage::Candidate, outcome, summary, took_ms, .. }) => {
                 self.sitting.took_ms += took_ms;
@@ -162,7 +165,10 @@ impl Machine {
                     VerifyOutcome::Pass => format!(
                         "flaky: the verifier passed in the workspace, failed on a clean checkout, then passed there ({summary})"
                     ),
-                    VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => format!(
+                    VerifyOutcome::Broken | VerifyOutcome::Unready => format!(
+                        "the verifier passed in the workspace, failed on a clean checkout of the commit, and could not judge it again ({summary})"
+                    ),
+                    VerifyOutcome::Fail => format!(
                         "false completion: the verifier passed in the workspace and fails on a clean checkout of the commit ({summary})"
                     ),
                 };

@@ -159,14 +159,25 @@ impl Machine {
                 None => self.part(work, Fate::Rejected("there is no candidate".to_owned())),
             },
             (Round::Candidate, VerifyOutcome::Fail) => Lane::Doubt(work),
-            (Round::Workspace | Round::Candidate, VerifyOutcome::Broken | VerifyOutcome::Unready) => {
-                Lane::Blame(work, at)
+            (Round::Workspace | Round::Candidate, VerifyOutcome::Broken) => {
+                Lane::Blame { work, round: at, unready: false }
+            }
+            (Round::Workspace | Round::Candidate, VerifyOutcome::Unready) => {
+                Lane::Blame { work, round: at, unready: true }
             }
         }
     }
 
-    /// The verifier broke on the work: the work's fault where it can judge the base.
-    pub(super) fn blamed(&mut self, work: Work, at: Round, outcome: VerifyOutcome, summary: &str) -> Lane {
+    /// The verifier broke on the work: the work's fault where it can judge the base. A set-up that fails on the work alone
+    /// is a failed attempt like another; a second verdict that the work alone breaks is a rejection.
+    pub(super) fn blamed(
+        &mut self,
+        work: Work,
+        at: Round,
+        unready: bool,
+        outcome: VerifyOutcome,
+        summary: &str,
+    ) -> Lane {
         self.tainted = Tainted { work: true, clean: true };
         let nobodys = match outcome {
             VerifyOutcome::Broken => Some(StopReason::VerifierBroken),
@@ -176,8 +187,9 @@ impl Machine {
         if let Some(reason) = nobodys {
             return Lane::Halt { stop: Stop::new(reason, summary), then: Box::new(Lane::Trial(work, at)) };
         }
-        let why = "the verifier or its set-up breaks on this work, and not on the base".to_owned();
-        let fate = if at == Round::Candidate {
+        let what = if unready { "its set-up fails" } else { "the verifier breaks" };
+        let why = format!("{what} on this work, and not on the base");
+        let fate = if at == Round::Candidate && !unready {
             Fate::Rejected(why)
         } else {
             Fate::Failed(Failure { attempt: work.attempt.id.number, why, tail: String::new() })

@@ -203,8 +203,8 @@ pub(super) enum Lane {
     Left(Attempt, Digest, Ending),
     /// Verify: in the workspace, then on a clean checkout.
     Trial(Work, Round),
-    /// The verifier broke: ask it about the base.
-    Blame(Work, Round),
+    /// The verifier broke, or could not be reached for a failed set-up: ask it about the base.
+    Blame { work: Work, round: Round, unready: bool },
     /// The two verdicts disagree: the second verifier once more, to name the cause.
     Doubt(Work),
     /// The gates judge the work.

@@ -185,7 +185,7 @@ impl Machine {
                 self.ask(key(&attempt.id, "capture"), Effect::Capture { attempt: attempt.clone() })
             }
             Lane::Trial(work, round) => self.verify(work, *round, "verify"),
-            Lane::Blame(work, round) => self.ask(
+            Lane::Blame { work, round, .. } => self.ask(
                 key(&work.attempt.id, &format!("blame-{}", round.stage())),
                 Effect::Verify {
                     stage: Stage::Base,
@@ -256,7 +256,7 @@ impl Machine {
             | Lane::Ready(..)
             | Lane::Resting { .. }
             | Lane::Trial(..)
-            | Lane::Blame(..)
+            | Lane::Blame { .. }
             | Lane::Doubt(_)
             | Lane::Gated(..)
             | Lane::Closing => true,

@@ -61,8 +61,14 @@ fn failing_on_the_base_is_nobodys_fault_and_costs_nothing() {
 }
 
 #[test]
-fn failing_only_on_the_candidate_is_the_items_fault() {
-    let mut world = World::new(1, [turn().writes("no-setup", "")]);
+fn failing_only_on_the_candidate_is_a_failed_attempt_like_another() {
+    let mut world = World::new(1, [turn().writes("no-setup", ""), turn().writes("a", "good")]);
+    world.plan = with_setup(&world);
+    let outcome = run(world.ralph().setup(counting(&Arc::default())));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    assert!(world.agent.briefs()[1].prompt.contains("its set-up fails on this work, and not on the base"));
+
+    let mut world = World::new(1, [turn().writes("no-setup", ""), turn().writes("no-setup", "again")]);
     world.plan = with_setup(&world);
     let runs = Arc::new(AtomicU32::new(0));
     let outcome = run(world.ralph().setup(counting(&runs)));

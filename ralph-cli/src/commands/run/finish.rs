@@ -53,15 +53,16 @@ pub(super) async fn finish(
     }
 
     let records = runs::records(&project.ledger, run).unwrap_or_default();
-    let mut before = runs::accepted_elsewhere(&project.ledger, run).unwrap_or_default();
-    before.extend(runs::on_branch(vcs).await);
+    let elsewhere = runs::accepted_elsewhere(&project.ledger, &info.plan, run).unwrap_or_default();
+    let on_branch = runs::on_branch(vcs).await;
+    let verified = elsewhere.union(&on_branch).cloned().collect();
     let phase = plan.read().ok().map(|(phase, _)| phase);
     let now = phase.clone().map(|phase| Plan::new([phase]));
-    if let Err(error) = Summary::new(run, &records, now.as_ref(), &before).write(&project.ledger) {
+    if let Err(error) = Summary::new(run, &records, now.as_ref(), &verified).write(&project.ledger) {
         note(&format!("the summary could not be written: {error}"));
     }
     let phase = phase.unwrap_or_else(|| Phase::new("plan", []));
-    let overview = Overview::new(info, Some(run.as_str()), &records, &phase, &before, None);
+    let overview = Overview::new(info, Some(run.as_str()), &records, &phase, &on_branch, &elsewhere, None);
     if json {
         Events::print(&Stopped {
             kind: "stopped",
@@ -95,7 +96,7 @@ pub(super) fn catch_up(prepared: &Prepared, this: &RunId) {
         recorder.on_event(&Event::Replayed { run: run.clone(), record: record.clone() });
     }
     let plan = Plan::new([prepared.phase.clone()]);
-    let before = runs::accepted_elsewhere(ledger, &run).unwrap_or_default();
+    let before = runs::accepted_elsewhere(ledger, &prepared.info.plan, &run).unwrap_or_default();
     if let Err(error) = Summary::new(&run, &records, Some(&plan), &before).write(ledger) {
         note(&format!("the summary of run {run} could not be written: {error}"));
     }

@@ -4,7 +4,7 @@ mod dry_run;
 mod finish;
 mod signals;
 
-use std::{io::Write as _, path::Path, sync::Arc, time::SystemTime};
+use std::{fs, io::Write as _, path::Path, sync::Arc, time::SystemTime};
 
 use ralph_core::{
     Cx, Event, ItemStatus, Observer as _, Phase, Ralph, RunId, chain,
@@ -142,6 +142,10 @@ async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliErro
     let prd = project.prd(args.plan.as_deref())?;
     let plan = Configured::new(MarkdownPrd::open(&prd), &settings.verify);
     let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
+    // Found out now, not when the first item is done and paid for.
+    fs::OpenOptions::new().write(true).open(&prd).map_err(|error| {
+        CliError::usage(format!("{} cannot be written, and items could not be marked: {error}", project.relative(&prd)))
+    })?;
     let agent = wire::agent(&settings, &project)?;
     wire::refuse_blind_budgets(&settings, &*agent)?;
     let info = info(&project, &settings, &prd, &phase);
