@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use ralph_core::{Cx, DiffStat, Digest, FindingKind, Revision, Seal, Site, Snapshot, VcsError};
+use ralph_core::{Cx, DiffStat, Digest, Finding, FindingKind, Revision, Seal, Site, Snapshot, VcsError};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
@@ -71,11 +71,16 @@ impl GitVcs {
         guard.tree = Some(tree.clone());
         drop(guard);
 
-        let findings = judged.findings.into_list();
+        let mut findings = judged.findings.into_list();
         if tree == base_tree {
             return Ok(Snapshot { revision: None, tree, stat: DiffStat::default(), findings });
         }
         let stat = self.stat(&base_tree, &tree, cx).await?;
+        // Counted against the base too: several attempts on each other's work must not add up to more than one may.
+        let too_much = findings.iter().any(|finding| finding.kind == FindingKind::TooMuch);
+        if stat.files > self.options.max_files as u64 && !too_much {
+            findings.push(Finding { kind: FindingKind::TooMuch, path: format!("{} changed files in all", stat.files) });
+        }
         let revision = self.commit(&tree, base, seal, cx).await?;
         self.pin(&revision, base, &tree, seal).await?;
         Ok(Snapshot { revision: Some(revision), tree, stat, findings })

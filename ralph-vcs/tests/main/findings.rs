@@ -131,6 +131,23 @@ async fn too_many_files_or_bytes() {
 }
 
 #[tokio::test]
+async fn attempts_on_each_others_work_do_not_add_up_to_too_much() {
+    let repo = Repo::new();
+    let vcs = ralph_vcs::GitVcs::open(repo.options().with_limits(3, 1000)).await.unwrap();
+    let base = crate::support::start(&vcs).await;
+    let mut at = base.clone();
+    for (names, findings) in [(["a", "b"], 0), (["c", "d"], 1)] {
+        let site = place(&vcs, WORK, &at).await.folder;
+        for name in names {
+            write(&site.join(name), name);
+        }
+        let snapshot = snap(&vcs, &base).await;
+        assert_eq!(snapshot.findings.len(), findings, "{:?}", snapshot.findings);
+        at = snapshot.revision.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn files_that_cannot_be_read() {
     // The superuser reads everything.
     if rustix::process::geteuid().is_root() {
