@@ -211,7 +211,12 @@ impl Overview {
         if self.spent.cost == Usd::ZERO && self.spent.unknown_cost > 0 {
             let _ = writeln!(page, "\nCost unknown{unknown}");
         } else {
-            let _ = writeln!(page, "\nCost {}, {} tokens{unknown}", self.spent.cost, self.spent.tokens);
+            let tokens = match self.spent.tokens {
+                // No session costs none: nobody said.
+                0 => String::new(),
+                tokens => format!(", {}", count(tokens, "token")),
+            };
+            let _ = writeln!(page, "\nCost {}{tokens}{unknown}", self.spent.cost);
         }
     }
 
@@ -262,7 +267,7 @@ fn spent<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error>
     let known = spent.cost > Usd::ZERO || spent.unknown_cost == 0;
     let document = serde_json::json!({
         "cost_usd": known.then_some(spent.cost),
-        "tokens": spent.tokens,
+        "tokens": (spent.tokens > 0).then_some(spent.tokens),
         "sessions_of_unknown_cost": spent.unknown_cost,
     });
     document.serialize(serializer)
