@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <sites>/ralph-sites.json       whose sites these are
-//! <sites>/lanes/0/work/          the agent's site of lane 0
+//! <sites>/lanes/0/work           the agent's site of lane 0 (a folder)
 //! <sites>/lanes/0/work.index     its private index
 //! <sites>/lanes/0/work.json      (device, inode) of the folder
 //! <sites>/lanes/0/clean/ …       where candidates are judged
