@@ -1,6 +1,10 @@
 //! The effects that need a folder: making one ready, and letting the verifiers judge what stands there.
 
-use std::sync::Arc;
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    sync::Arc,
+};
 
 use super::effects::{CLEAN, Call, Done, Seams, WORK, bounded, seal};
 use crate::{
@@ -151,6 +155,7 @@ impl Seams {
             Ok(Verdict::Fail(evidence)) => (VerifyOutcome::Fail, evidence.summary.clone(), evidence),
             Err(VerifyError::Broken { why, evidence }) => (VerifyOutcome::Broken, why, *evidence),
             Err(error @ VerifyError::Cancelled) => return Err(error.into()),
+            Err(error @ VerifyError::Other(_)) if out_of_space(&error) => return Err(error.into()),
             Err(error @ VerifyError::Other(_)) => (VerifyOutcome::Broken, chain(&error), Evidence::default()),
         })
     }
@@ -163,8 +168,17 @@ fn objection(judged: Result<Verdict, VerifyError>) -> Result<Option<String>, Box
         Ok(Verdict::Fail(evidence)) => Ok(Some(bounded(&evidence.summary))),
         Err(VerifyError::Broken { why, .. }) => Ok(Some(bounded(&why))),
         Err(error @ VerifyError::Cancelled) => Err(error.into()),
+        Err(error @ VerifyError::Other(_)) if out_of_space(&error) => Err(error.into()),
         Err(error @ VerifyError::Other(_)) => Ok(Some(chain(&error))),
     }
+}
+
+/// Whether a disk is full: that is the machine's fault, which an operator mends, and says nothing about the verifier.
+fn out_of_space(error: &VerifyError) -> bool {
+    let first: Option<&(dyn Error + 'static)> = Some(error);
+    std::iter::successors(first, |&error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 /// The end of a text, bounded, from the start of a line where possible.

@@ -1,6 +1,11 @@
 //! Ends that somebody asks for, and sessions that end oddly.
 
-use ralph_core::{ItemStatus, MemoryJournal, RunId, StopReason, engine::Artifacts, machine::RetryFrom, testing::turn};
+use std::io::{self, ErrorKind};
+
+use ralph_core::{
+    ItemStatus, MemoryJournal, RunError, RunId, StopReason, engine::Artifacts, machine::RetryFrom, testing::turn,
+    verifier,
+};
 
 use super::{World, block_on, run};
 
@@ -46,6 +51,23 @@ fn the_second_request_ends_a_session_and_keeps_what_it_left() {
 fn what_a_crashed_session_left_is_judged() {
     let world = World::new(1, [turn().writes("a", "good").crashes("exit 1")]);
     assert_eq!(run(world.ralph()).stop.reason, StopReason::Success);
+}
+
+#[test]
+fn a_full_disk_is_a_fault_and_the_run_goes_on_when_there_is_room() {
+    let world = World::new(1, [turn().writes("a", "good")]);
+    let journal = MemoryJournal::new();
+    let full_of = |kind: ErrorKind| {
+        let check = verifier("writes its log", move |_| Err(io::Error::from(kind).into()));
+        block_on(world.ralph_with(check).journal(journal.clone(), RunId::new("run")).run())
+    };
+    for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
+        assert!(matches!(full_of(kind), Err(RunError::Fault(_))));
+    }
+    let broken = full_of(ErrorKind::PermissionDenied).unwrap();
+    assert_eq!(broken.stop.reason, StopReason::VerifierBroken, "only a full disk is told apart");
+    let outcome = run(world.ralph().journal(journal.clone(), RunId::new("run")));
+    assert_eq!((outcome.stop.reason, world.status("R01")), (StopReason::Success, ItemStatus::Done));
 }
 
 #[test]
