@@ -63,8 +63,8 @@ pub enum RunError {
         source: OutOfOrder,
     },
     /// A step could not be done.
-    #[error("the run is left open")]
-    Fault(#[source] Fault),
+    #[error(transparent)]
+    Fault(Fault),
 }
 
 impl RunError {
