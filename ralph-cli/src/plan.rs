@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use ralph_core::{
-    Cx, Item, ItemRef, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource,
+    Cx, Item, ItemRef, ItemStatus, Marked, Phase, PhaseId, Plan, PlanError, PlanSource, Proposal,
     ledger::{MarkdownPrd, Note},
 };
 use std::sync::Arc;
@@ -69,5 +69,13 @@ impl PlanSource for Configured {
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {
         self.prd.mark(item, from, to, cx).await
+    }
+
+    async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        self.prd.note(item, decision, cx).await
+    }
+
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        self.prd.extend(phase, items, decision, cx).await
     }
 }

@@ -9,9 +9,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    answer::Answer,
     cx::Cx,
     error::{BoxError, Retry},
     id::{DecisionId, ItemId, PhaseId, Revision, RunId},
+    plan::Proposal,
+    vcs::DiffStat,
 };
 
 /// What a decision is about.
@@ -123,9 +126,24 @@ pub struct Decision {
     pub item: Option<ItemId>,
     /// What is asked.
     pub question: Question,
-    /// The work that it is about, kept aside.
+    /// The work that it is about, kept aside; at a phase the tip of the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
+    /// The name under which that work is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// How much that work changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stat: Option<DiffStat>,
+    /// What the agent wrote about it, bounded. Show it quoted, and as the agent's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
+    /// The end of a verifier's output, bounded. Show it quoted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+    /// Items that an agent proposes; approving adds them to the phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposed: Vec<Proposal>,
     /// When it was asked.
     pub asked: SystemTime,
 }
@@ -139,7 +157,20 @@ impl Decision {
         question: Question,
         asked: SystemTime,
     ) -> Self {
-        Self { key: key.into(), run, phase: phase.into(), item: None, question, revision: None, asked }
+        Self {
+            key: key.into(),
+            run,
+            phase: phase.into(),
+            item: None,
+            question,
+            revision: None,
+            kept: None,
+            stat: None,
+            said: String::new(),
+            output: String::new(),
+            proposed: Vec::new(),
+            asked,
+        }
     }
 
     /// The same about an item.
@@ -197,40 +228,55 @@ impl DecisionError {
     }
 }
 
-/// Takes in what only a person can decide.
+/// Takes in what only a person can decide, and knows what was answered.
 ///
 /// # Contract
 /// - `submit` records the decision durably and names it; ids are never reused. It does not wait for an answer: the
 ///   loop goes on with other items.
-/// - Nothing that an agent writes can be an answer (law L3).
+/// - `answers` says which of the decisions a person has answered since; it is asked at every iteration and never waits.
+///   An answer that was given once stays the same.
+/// - `close` takes back a question that no longer stands, with the reason; one that is answered stays answered.
+/// - Nothing that an agent writes can be an answer (law L3). [`Question::reply`] understands what a person says.
 ///
 /// # Cancellation
 /// Short calls; dropping the future leaves the decision recorded or not.
 ///
 /// # Idempotence
-/// `submit` of a decision with a known [`Decision::key`] answers the id that it got before.
+/// `submit` of a decision with a known [`Decision::key`] answers the id that it got before; closing twice is closing once.
 ///
 /// # Errors
-/// [`DecisionError::Io`] leaves the run open: the step is asked again when the run goes on.
+/// [`DecisionError::Io`] leaves the run open: the step is asked again when the run goes on. An id that is not known is no
+/// error: it has no answer, and nothing to close.
 ///
 /// # Implementing
+/// Run `ralph_core::decision_conformance!` (feature `testing`) on your implementation.
 /// ```
 /// use std::sync::Mutex;
-/// use ralph_core::{Cx, Decision, DecisionError, DecisionId, DecisionSink, async_trait};
+/// use ralph_core::{Answer, Cx, Decision, DecisionError, DecisionId, DecisionSink, async_trait};
 ///
 /// #[derive(Debug, Default)]
-/// struct Queue(Mutex<Vec<Decision>>);
+/// struct Queue {
+///     asked: Mutex<Vec<Decision>>,
+///     answered: Mutex<Vec<Answer>>, // filled by whatever people use
+/// }
 ///
 /// #[async_trait]
 /// impl DecisionSink for Queue {
 ///     async fn submit(&self, decision: &Decision, _cx: &Cx) -> Result<DecisionId, DecisionError> {
-///         let mut queue = self.0.lock().unwrap();
+///         let mut queue = self.asked.lock().unwrap();
 ///         let known = queue.iter().position(|asked| asked.key == decision.key);
 ///         let index = known.unwrap_or_else(|| {
 ///             queue.push(decision.clone());
 ///             queue.len() - 1
 ///         });
 ///         Ok(DecisionId::new(format!("D-{:03}", index + 1)))
+///     }
+///     async fn answers(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+///         let answered = self.answered.lock().unwrap();
+///         Ok(answered.iter().filter(|answer| ids.contains(&answer.decision)).cloned().collect())
+///     }
+///     async fn close(&self, _id: &DecisionId, _why: &str, _cx: &Cx) -> Result<(), DecisionError> {
+///         Ok(()) // show it as settled
 ///     }
 /// }
 ///
@@ -248,4 +294,10 @@ impl DecisionError {
 pub trait DecisionSink: Debug + Send + Sync + 'static {
     /// Puts `decision` into the queue.
     async fn submit(&self, decision: &Decision, cx: &Cx) -> Result<DecisionId, DecisionError>;
+
+    /// The answers to those of `ids` that were answered.
+    async fn answers(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<Answer>, DecisionError>;
+
+    /// Takes the question back, because of `why`.
+    async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError>;
 }

@@ -6,13 +6,17 @@ use async_trait::async_trait;
 
 use crate::{
     agent::{AgentBackend, AgentError, Brief, Capabilities, SessionReport},
+    answer::Answer,
     cx::Cx,
     decision::{Decision, DecisionError, DecisionSink},
     gate::{Boundary, Gate, GateError, Ruling},
-    id::{AttemptId, DecisionId, ItemRef, Revision, RunId},
+    id::{AttemptId, DecisionId, ItemRef, PhaseId, Revision, RunId},
     journal::{Journal, JournalError, Opened},
-    plan::{ItemStatus, Marked, Plan, PlanError, PlanSource},
-    vcs::{Accepted, Caches, KeepKind, Placed, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError},
+    plan::{ItemStatus, Marked, Plan, PlanError, PlanSource, Proposal},
+    vcs::{
+        Accepted, Caches, Change, KeepKind, Placed, Publish, Rebase, Rebased, Seal, Site, Snapshot, Tip, Tree, Vcs,
+        VcsError,
+    },
     verify::{Target, Verdict, Verifier, VerifyError},
 };
 
@@ -54,6 +58,12 @@ impl<T: DecisionSink + ?Sized> DecisionSink for Arc<T> {
     async fn submit(&self, decision: &Decision, cx: &Cx) -> Result<DecisionId, DecisionError> {
         (**self).submit(decision, cx).await
     }
+    async fn answers(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+        (**self).answers(ids, cx).await
+    }
+    async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
+        (**self).close(id, why, cx).await
+    }
 }
 
 #[async_trait]
@@ -63,6 +73,12 @@ impl<T: PlanSource + ?Sized> PlanSource for Arc<T> {
     }
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {
         (**self).mark(item, from, to, cx).await
+    }
+    async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        (**self).note(item, decision, cx).await
+    }
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        (**self).extend(phase, items, decision, cx).await
     }
 }
 
@@ -93,6 +109,9 @@ impl<T: Vcs + ?Sized> Vcs for Arc<T> {
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
         (**self).tree(revision, cx).await
     }
+    async fn changes(&self, base: &Revision, revision: &Revision, cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        (**self).changes(base, revision, cx).await
+    }
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {
         (**self).accept(revision, expected, cx).await
     }
@@ -108,6 +127,20 @@ impl<T: Vcs + ?Sized> Vcs for Arc<T> {
     }
 }
 
+#[async_trait]
+impl<T: Rebase + ?Sized> Rebase for Arc<T> {
+    async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, cx: &Cx) -> Result<Rebased, VcsError> {
+        (**self).rebase(revision, onto, seal, cx).await
+    }
+}
+
+#[async_trait]
+impl<T: Publish + ?Sized> Publish for Arc<T> {
+    async fn publish(&self, revision: &Revision, cx: &Cx) -> Result<(), VcsError> {
+        (**self).publish(revision, cx).await
+    }
+}
+
 /// All seams are dyn-compatible, and futures over them can be spawned.
 const _: fn() = || {
     fn is_sync<T: ?Sized + Send + Sync>() {}
@@ -115,6 +148,8 @@ const _: fn() = || {
     is_sync::<dyn Verifier>();
     is_sync::<dyn Vcs>();
     is_sync::<dyn Tree>();
+    is_sync::<dyn Rebase>();
+    is_sync::<dyn Publish>();
     is_sync::<dyn Gate>();
     is_sync::<dyn DecisionSink>();
     is_sync::<dyn PlanSource>();

@@ -1,6 +1,6 @@
 //! The seam to what must open before work goes on.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use crate::{
     cx::Cx,
     decision::Question,
     error::{BoxError, Retry},
-    id::{Revision, RunId},
+    id::{ItemId, Revision, RunId},
     plan::{Item, Phase},
-    vcs::Tree,
+    vcs::{Change, Tree},
 };
 
 /// Where work waits for a gate.
@@ -20,6 +20,8 @@ use crate::{
 pub enum Boundary {
     /// An item's work has passed its verifier once and would be verified again and accepted.
     Item(ItemBoundary),
+    /// Every item of a phase is done.
+    Phase(PhaseBoundary),
 }
 
 /// An item's work at the gate.
@@ -38,6 +40,28 @@ pub struct ItemBoundary {
     pub tree: Arc<dyn Tree>,
     /// The files that it started from.
     pub base_tree: Arc<dyn Tree>,
+    /// What it changes, by path.
+    pub changes: Arc<[Change]>,
+}
+
+/// A phase at its gates.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PhaseBoundary {
+    /// The run.
+    pub run: RunId,
+    /// The phase.
+    pub phase: Arc<Phase>,
+    /// The tip of the branch.
+    pub revision: Revision,
+    /// Its files.
+    pub tree: Arc<dyn Tree>,
+    /// A clean checkout of it, without build caches, set up.
+    pub folder: PathBuf,
+    /// Items whose own verifier a person retired, because a later item rightly overtook it.
+    pub retired: Vec<ItemId>,
+    /// Where to write a verifier's full output, if anywhere.
+    pub log: Option<PathBuf>,
 }
 
 /// What a gate says.
@@ -46,7 +70,7 @@ pub struct ItemBoundary {
 pub enum Ruling {
     /// Go on.
     Open,
-    /// No. At an item this fails the attempt, with the reason for the next one.
+    /// No. At an item this fails the attempt, with the reason for the next one; at a phase a person is asked what to do.
     Closed(String),
     /// A person must say; the work is parked.
     Ask(Question),
@@ -56,7 +80,10 @@ pub enum Ruling {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
-    /// Anything.
+    /// The verifier that it is made of could not judge. The run stops until a person has put that right.
+    #[error("the gate's verifier is broken: {0}")]
+    Broken(String),
+    /// Anything else.
     #[error("the gate could not be judged")]
     Other(#[source] BoxError),
 }
@@ -69,7 +96,10 @@ impl GateError {
 
     /// Whether asking again makes sense.
     pub fn retry(&self) -> Retry {
-        Retry::Soon
+        match self {
+            Self::Broken(_) => Retry::Never,
+            Self::Other(_) => Retry::Soon,
+        }
     }
 }
 
@@ -78,7 +108,9 @@ impl GateError {
 /// # Contract
 /// - Judged on facts: the revision's content, never on what an agent says about it.
 /// - A gate that meets a boundary it does not know answers [`Ruling::Ask`], never [`Ruling::Open`].
-/// - Several gates: `Closed` outweighs `Ask`, `Ask` outweighs `Open`.
+/// - Several gates at an item: `Closed` outweighs `Ask`, `Ask` outweighs `Open`; several that ask become one question. At
+///   a phase they are asked in order, and the first that is not open has the word.
+/// - A gate that a person opened by approving is not asked again about the same work or phase.
 ///
 /// # Cancellation
 /// Dropping the future leaves nothing behind.
@@ -87,7 +119,8 @@ impl GateError {
 /// Asked again after a crash; the same revision gets the same ruling.
 ///
 /// # Errors
-/// An error leaves the run open; the gate is asked again when the run goes on.
+/// [`GateError::Broken`] at a phase stops the run with VERIFIER_BROKEN. Any other error leaves it open; the gate is asked
+/// again when the run goes on.
 ///
 /// # Implementing
 /// ```
@@ -106,10 +139,7 @@ impl GateError {
 ///         let Boundary::Item(at) = boundary else {
 ///             return Ok(Ruling::Ask(Question::new(DecisionKind::Protected, "go on?")));
 ///         };
-///         let read = async |tree: &dyn ralph_core::Tree| {
-///             tree.read(b"LICENSE", 1 << 20).await.map_err(GateError::other)
-///         };
-///         if read(&*at.tree).await? == read(&*at.base_tree).await? {
+///         if !at.changes.iter().any(|change| change.path == b"LICENSE") {
 ///             return Ok(Ruling::Open);
 ///         }
 ///         Ok(Ruling::Ask(Question::new(DecisionKind::Protected, "The licence would change. Accept?")))

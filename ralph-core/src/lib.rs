@@ -62,6 +62,7 @@
 
 mod adapters;
 mod agent;
+mod answer;
 mod budget;
 mod clock;
 mod cx;
@@ -93,24 +94,25 @@ pub use async_trait::async_trait;
 pub use crate::{
     adapters::{agent_fn, verifier},
     agent::{AgentBackend, AgentError, Brief, Capabilities, SessionEnd, SessionReport, Trouble},
+    answer::{Answer, BadReply, Reply},
     budget::{Budget, Spent, Tokens, Usage, Usd},
     clock::{Clock, Sleep, from_millis, millis},
     cx::{Cancel, Cx},
     decision::{Decision, DecisionError, DecisionKind, DecisionSink, Question},
     error::{BoxError, Retry, chain},
     event::{Event, Observer},
-    gate::{Boundary, Gate, GateError, ItemBoundary, Ruling},
+    gate::{Boundary, Gate, GateError, ItemBoundary, PhaseBoundary, Ruling},
     id::{AttemptId, DecisionId, Digest, ItemId, ItemRef, PhaseId, Revision, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
     memory::{MemoryDecisions, MemoryJournal, MemoryPlan},
-    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
+    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, Proposal},
     prompt::{Prompt, PromptInput},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     text::printable,
     vcs::{
-        Accepted, Caches, DiffStat, Finding, FindingKind, KeepKind, Placed, Seal, Site, Snapshot, Tip, Tree, Vcs,
-        VcsError,
+        Accepted, Caches, Change, DiffStat, EntryKind, Finding, FindingKind, KeepKind, Placed, Publish, Rebase,
+        Rebased, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
     },
     verify::{Evidence, Part, Stage, Target, Verdict, Verifier, VerifyError},
 };

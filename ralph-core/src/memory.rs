@@ -3,16 +3,18 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use async_trait::async_trait;
 
 use crate::{
+    answer::Answer,
     cx::Cx,
     decision::{Decision, DecisionError, DecisionSink},
-    id::{DecisionId, ItemRef, RunId},
+    id::{DecisionId, Digest, ItemId, ItemRef, PhaseId, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
-    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
+    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, Proposal},
 };
 
 /// Data behind a mutex is whole after every statement here, so a panic elsewhere while it was held does no harm.
@@ -32,10 +34,7 @@ impl MemoryPlan {
 
     /// One phase `P1` with an item for each title: `R01`, `R02`, …
     pub fn of<T: Into<String>>(titles: impl IntoIterator<Item = T>) -> Self {
-        let items = titles
-            .into_iter()
-            .enumerate()
-            .map(|(index, title)| Item::new(format!("R{:02}", index + 1).as_str(), title));
+        let items = titles.into_iter().enumerate().map(|(index, title)| Item::new(name(index + 1), title));
         Self::new(Plan::new([Phase::new("P1", items)]))
     }
 
@@ -82,6 +81,41 @@ impl PlanSource for MemoryPlan {
             None => Marked::Refused(None),
         })
     }
+
+    async fn note(&self, item: &ItemRef, decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+        let mut plan = lock(&self.0);
+        let phase = plan.phases.iter_mut().find(|phase| phase.id == item.phase);
+        let found = phase.and_then(|phase| Arc::make_mut(phase).items.iter_mut().find(|found| found.id == item.item));
+        if let Some(found) = found.filter(|found| !found.decisions.iter().any(|known| known == decision)) {
+            let found = Arc::make_mut(found);
+            found.decisions.push(decision.to_owned());
+            found.digest = Digest::of(format!("{}\n{decision}", found.digest).as_bytes());
+        }
+        Ok(())
+    }
+
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+        let mut plan = lock(&self.0);
+        let Some(phase) = plan.phases.iter_mut().find(|known| known.id == *phase) else { return Ok(()) };
+        let phase = Arc::make_mut(phase);
+        if phase.items.iter().any(|item| item.decisions.iter().any(|known| known == decision)) {
+            return Ok(());
+        }
+        for proposal in items {
+            let number = (phase.items.len() + 1..).find(|number| phase.item(&name(*number)).is_none());
+            let mut item = Item::new(name(number.unwrap_or_default()), proposal.title.clone());
+            item.criteria.clone_from(&proposal.criteria);
+            item.verify.extend(proposal.verify.clone());
+            item.decisions.push(decision.to_owned());
+            phase.items.push(Arc::new(item));
+        }
+        Ok(())
+    }
+}
+
+/// The id of the `number`th item.
+fn name(number: usize) -> ItemId {
+    ItemId::new(format!("R{number:02}"))
 }
 
 /// Journals in memory, by run. Clones share them.
@@ -150,7 +184,18 @@ impl Drop for MemoryWriter {
 
 /// A queue of decisions in memory. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryDecisions(Arc<Mutex<Vec<Decision>>>);
+pub struct MemoryDecisions(Arc<Mutex<Vec<Asked>>>);
+
+#[derive(Debug)]
+struct Asked {
+    decision: Decision,
+    answer: Option<Answer>,
+    closed: Option<String>,
+}
+
+fn decision_id(index: usize) -> DecisionId {
+    DecisionId::new(format!("D-{:03}", index + 1))
+}
 
 impl MemoryDecisions {
     /// An empty queue.
@@ -160,7 +205,31 @@ impl MemoryDecisions {
 
     /// What was asked so far, in the order of the ids `D-001`, `D-002`, …
     pub fn asked(&self) -> Vec<Decision> {
-        lock(&self.0).clone()
+        lock(&self.0).iter().map(|asked| asked.decision.clone()).collect()
+    }
+
+    /// What waits for an answer, with the ids.
+    pub fn pending(&self) -> Vec<(DecisionId, Decision)> {
+        let queue = lock(&self.0);
+        let pending = queue.iter().enumerate().filter(|(_, asked)| asked.answer.is_none() && asked.closed.is_none());
+        pending.map(|(index, asked)| (decision_id(index), asked.decision.clone())).collect()
+    }
+
+    /// What a person says to `id`, understood by [`Question::reply`](crate::Question::reply).
+    ///
+    /// # Errors
+    /// What is wrong with the answer, or that the question is not known or no longer open. Nothing is changed then.
+    pub fn answer(&self, id: &DecisionId, said: &str, by: &str, at: SystemTime) -> Result<Answer, String> {
+        let mut queue = lock(&self.0);
+        let found = queue.iter_mut().enumerate().find(|(index, _)| decision_id(*index) == *id);
+        let Some((_, asked)) = found else { return Err(format!("there is no decision {id}")) };
+        if asked.answer.is_some() || asked.closed.is_some() {
+            return Err(format!("{id} is no longer open"));
+        }
+        let reply = asked.decision.question.reply(said).map_err(|error| error.to_string())?;
+        let answer = Answer::new(id.clone(), reply, by, at);
+        asked.answer = Some(answer.clone());
+        Ok(answer)
     }
 }
 
@@ -168,11 +237,29 @@ impl MemoryDecisions {
 impl DecisionSink for MemoryDecisions {
     async fn submit(&self, decision: &Decision, _cx: &Cx) -> Result<DecisionId, DecisionError> {
         let mut queue = lock(&self.0);
-        let known = queue.iter().position(|asked| asked.key == decision.key);
+        let known = queue.iter().position(|asked| asked.decision.key == decision.key);
         let index = known.unwrap_or_else(|| {
-            queue.push(decision.clone());
+            queue.push(Asked { decision: decision.clone(), answer: None, closed: None });
             queue.len() - 1
         });
-        Ok(DecisionId::new(format!("D-{:03}", index + 1)))
+        Ok(decision_id(index))
+    }
+
+    async fn answers(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+        let queue = lock(&self.0);
+        Ok(queue
+            .iter()
+            .filter_map(|asked| asked.answer.clone())
+            .filter(|answer| ids.contains(&answer.decision))
+            .collect())
+    }
+
+    async fn close(&self, id: &DecisionId, why: &str, _cx: &Cx) -> Result<(), DecisionError> {
+        let mut queue = lock(&self.0);
+        let found = queue.iter_mut().enumerate().find(|(index, _)| decision_id(*index) == *id);
+        if let Some((_, asked)) = found.filter(|(_, asked)| asked.answer.is_none() && asked.closed.is_none()) {
+            asked.closed = Some(why.to_owned());
+        }
+        Ok(())
     }
 }

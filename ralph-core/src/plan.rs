@@ -50,6 +50,12 @@ pub struct Phase {
     pub env_check: Vec<String>,
     /// Pointers that every session of the phase should follow (`Context:`).
     pub context: Vec<String>,
+    /// The commands that must pass on a clean checkout of the branch before the phase is done (`Auto-Gate:`).
+    pub auto_gate: Vec<String>,
+    /// What a person must approve before the phase is done (`Manual-Gate:`), as the plan words it.
+    pub manual_gate: Option<String>,
+    /// How many blocked items of the phase end the run (`Max-Blockers:`), instead of the budget's.
+    pub max_blockers: Option<u32>,
     /// The items in file order.
     pub items: Vec<Arc<Item>>,
 }
@@ -71,10 +77,28 @@ impl Phase {
         self.items.iter().find(|item| item.id == *id)
     }
 
+    /// Whether anything but its items stands between it and its end.
+    pub fn is_gated(&self) -> bool {
+        !self.auto_gate.is_empty() || self.manual_gate.is_some()
+    }
+
     /// The full name of one of its items.
     pub fn name(&self, item: &Item) -> ItemRef {
         ItemRef { phase: self.id.clone(), item: item.id.clone() }
     }
+}
+
+/// An item that an agent proposes; it becomes one when a person approves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// One line.
+    pub title: String,
+    /// What must hold when it is done, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    /// The command that would verify it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
 }
 
 /// One unit of work.
@@ -169,6 +193,9 @@ pub enum PlanError {
     /// The plan says something that Ralph must not guess about. Holds every finding, one line each, with its place.
     #[error("the plan is not valid:\n{}", .0.join("\n"))]
     Invalid(Vec<String>),
+    /// The plan carries no valid approval. Says what is wrong and what to do.
+    #[error("the plan is not approved: {0}")]
+    NotApproved(String),
     /// The plan could not be read or written.
     #[error("the plan could not be {operation}")]
     Io {
@@ -197,12 +224,15 @@ impl PlanError {
 ///   is said about the item changes, except its status.
 /// - `mark` is a compare-and-set: it writes only if the item is still there with status `from`, and changes nothing
 ///   else. It does not look at the digest: the engine has compared rows before it accepted the work.
+/// - `note` adds a decision to an item, so that [`Item::decisions`] holds it from then on; nothing where the item is gone.
+/// - `extend` adds items at the end of a phase, each with the decision that approved them.
 ///
 /// # Cancellation
-/// Both calls are short. Dropping the future leaves the plan either unchanged or marked.
+/// All calls are short. Dropping the future leaves the plan either unchanged or changed.
 ///
 /// # Idempotence
-/// `mark` with a status that the item already has answers [`Marked::AlreadySo`].
+/// `mark` with a status that the item already has answers [`Marked::AlreadySo`]; `note` of a decision that the item holds
+/// and `extend` with a decision that one of the phase's items holds change nothing.
 ///
 /// # Errors
 /// [`PlanError::Invalid`] when the content is at fault, [`PlanError::Io`] when it could not be reached.
@@ -210,7 +240,7 @@ impl PlanError {
 /// # Implementing
 /// ```
 /// use ralph_core::{
-///     Cx, Item, ItemRef, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, async_trait,
+///     Cx, Item, ItemRef, ItemStatus, Marked, Phase, PhaseId, Plan, PlanError, PlanSource, Proposal, async_trait,
 /// };
 ///
 /// /// A plan of one item, for ever open.
@@ -231,6 +261,18 @@ impl PlanError {
 ///     ) -> Result<Marked, PlanError> {
 ///         Ok(if from == to { Marked::AlreadySo } else { Marked::Refused(Some(ItemStatus::Open)) })
 ///     }
+///     async fn note(&self, _item: &ItemRef, _decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+///         Ok(()) // nobody is ever asked
+///     }
+///     async fn extend(
+///         &self,
+///         _phase: &PhaseId,
+///         _items: &[Proposal],
+///         _decision: &str,
+///         _cx: &Cx,
+///     ) -> Result<(), PlanError> {
+///         Err(PlanError::Invalid(vec!["this plan has one item".to_owned()]))
+///     }
 /// }
 /// # fn main() -> Result<(), PlanError> {
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -246,4 +288,10 @@ pub trait PlanSource: Debug + Send + Sync + 'static {
 
     /// Changes the status of `item` from `from` to `to`.
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError>;
+
+    /// Adds `decision`, such as `D-007 (lead, 2026-05-18): Resend`, to what is said about `item`.
+    async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError>;
+
+    /// Adds `items` at the end of `phase`, each with `decision`.
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError>;
 }

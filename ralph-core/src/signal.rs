@@ -3,7 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
-use crate::decision::DecisionKind;
+use crate::{decision::DecisionKind, plan::Proposal};
 
 /// A session's report about itself (SPEC §9.1). It may park an item; it never advances one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Signal {
     /// What later sessions should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<String>,
+    /// Items that the agent would add.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proposed: Vec<Proposal>,
 }
 
 /// What an agent claims.
@@ -59,6 +62,7 @@ impl Signal {
             options: Vec::new(),
             recommendation: None,
             learned: Vec::new(),
+            proposed: Vec::new(),
         }
     }
 
@@ -101,6 +105,8 @@ struct Raw {
     recommendation: Option<String>,
     #[serde(default)]
     learned: Option<Vec<String>>,
+    #[serde(default)]
+    proposed: Option<Vec<serde_json::Value>>,
 }
 
 fn from_json(text: &str) -> Option<Signal> {
@@ -132,7 +138,18 @@ fn from_json(text: &str) -> Option<Signal> {
         options: list(raw.options),
         recommendation: raw.recommendation.as_deref().map(cut),
         learned: list(raw.learned),
+        proposed: raw.proposed.unwrap_or_default().into_iter().take(Signal::LIST_MAX).filter_map(proposal).collect(),
     })
+}
+
+/// A proposed item; nothing where it has no title.
+fn proposal(value: serde_json::Value) -> Option<Proposal> {
+    let mut raw: Proposal = serde_json::from_value(value).ok()?;
+    let one_line = |text: &String| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    raw.title = one_line(&raw.title);
+    raw.criteria = raw.criteria.iter().take(Signal::LIST_MAX).map(one_line).filter(|line| !line.is_empty()).collect();
+    raw.verify = raw.verify.as_ref().map(one_line).filter(|line| !line.is_empty());
+    (!raw.title.is_empty()).then_some(raw)
 }
 
 fn cut(text: &str) -> String {

@@ -16,21 +16,26 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// Whether `c` turns the direction of text around, or is not seen at all.
+pub(crate) fn is_deceptive(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
 /// Adds `c`, or its code point where it does something or cannot be seen.
 pub(crate) fn harmless(c: char, out: &mut String) {
     match c {
         '\t' => out.push_str("    "),
-        '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{ad}'
-        | '\u{61c}'
-        | '\u{180e}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e0fff}' => {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        }
-        c if c.is_control() => {
+        c if c.is_control() || is_deceptive(c) => {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         }
         c => out.push(c),

@@ -247,6 +247,31 @@ pub trait Tree: Debug + Send + Sync + 'static {
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError>;
 }
 
+/// What a path holds in a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A file that can be executed.
+    Executable,
+    /// A symbolic link.
+    Link,
+    /// A submodule.
+    Submodule,
+}
+
+/// A path that differs between two revisions. A file that became a folder, or was renamed, is several of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The path: bytes with `/` between their parts.
+    pub path: Vec<u8>,
+    /// What was there; `None`: nothing.
+    pub before: Option<EntryKind>,
+    /// What is there now; `None`: nothing.
+    pub after: Option<EntryKind>,
+}
+
 /// Version control as the loop needs it.
 ///
 /// # Contract
@@ -316,6 +341,9 @@ pub trait Vcs: Debug + Send + Sync + 'static {
     /// The files of `revision`.
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError>;
 
+    /// The paths that differ between `base` and `revision`, sorted: content, kind and mode count, renames are two paths.
+    async fn changes(&self, base: &Revision, revision: &Revision, cx: &Cx) -> Result<Vec<Change>, VcsError>;
+
     /// Moves the branch from `expected` to `revision`.
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError>;
 
@@ -328,4 +356,92 @@ pub trait Vcs: Debug + Send + Sync + 'static {
         attempt: &AttemptId,
         cx: &Cx,
     ) -> Result<String, VcsError>;
+}
+
+/// What came of carrying work over to another base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rebased {
+    /// It stands there as one commit.
+    Onto(Snapshot),
+    /// It contradicts what came meanwhile. Holds the paths, as text for people.
+    Conflict(Vec<String>),
+}
+
+/// Carries work that stands on an older tip over to the present one. Without this seam such work gets a new session.
+///
+/// # Contract
+/// - One commit on `onto` with what `revision` changes against its own base; nothing is resolved by guessing.
+/// - No checkout is touched, no branch is moved, nothing that an agent wrote is executed.
+///
+/// # Cancellation
+/// Dropping the future leaves at most unused objects.
+///
+/// # Idempotence
+/// The same revision, base and seal give the same revision.
+///
+/// # Errors
+/// A conflict is an outcome, not an error.
+///
+/// # Implementing
+/// ```
+/// use ralph_core::{Cx, Rebase, Rebased, Revision, Seal, VcsError, async_trait};
+///
+/// /// Carries nothing over: every such work gets a new session.
+/// #[derive(Debug)]
+/// struct Never;
+///
+/// #[async_trait]
+/// impl Rebase for Never {
+///     async fn rebase(
+///         &self,
+///         _revision: &Revision,
+///         _onto: &Revision,
+///         _seal: &Seal,
+///         _cx: &Cx,
+///     ) -> Result<Rebased, VcsError> {
+///         Ok(Rebased::Conflict(vec!["everything".to_owned()]))
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Rebase: Debug + Send + Sync + 'static {
+    /// Carries `revision` over to `onto`, which is ahead of the revision's own base.
+    async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, cx: &Cx) -> Result<Rebased, VcsError>;
+}
+
+/// Makes the run's branch known elsewhere (`push`).
+///
+/// # Contract
+/// - Pushes the run's branch at `revision`, never by force, and asks nobody for a password.
+/// - Bounded in time.
+///
+/// # Cancellation
+/// Dropping the future ends the processes behind it.
+///
+/// # Idempotence
+/// What is there already is a success.
+///
+/// # Errors
+/// Every error is told and tried again at the next accepted item and at the end; none fails the run.
+///
+/// # Implementing
+/// ```
+/// use ralph_core::{Cx, Publish, Revision, VcsError, async_trait};
+///
+/// /// Says it aloud.
+/// #[derive(Debug)]
+/// struct Aloud;
+///
+/// #[async_trait]
+/// impl Publish for Aloud {
+///     async fn publish(&self, revision: &Revision, _cx: &Cx) -> Result<(), VcsError> {
+///         println!("the branch is at {revision}");
+///         Ok(())
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Publish: Debug + Send + Sync + 'static {
+    /// Makes the branch known at `revision`.
+    async fn publish(&self, revision: &Revision, cx: &Cx) -> Result<(), VcsError>;
 }

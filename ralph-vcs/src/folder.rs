@@ -14,8 +14,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, Caches, Cx, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
-    async_trait,
+    Accepted, AttemptId, Caches, Change, Cx, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs,
+    VcsError, async_trait,
 };
 
 use crate::{
@@ -178,6 +178,10 @@ impl Vcs for FolderVcs {
             Ok(Arc::new(FolderTree { folder: inner.tree_folder(&tree), content }) as Arc<dyn Tree>)
         })
         .await
+    }
+
+    async fn changes(&self, _base: &Revision, _revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        Ok(Vec::new())
     }
 
     async fn accept(&self, revision: &Revision, expected: &Revision, _: &Cx) -> Result<Accepted, VcsError> {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, Caches, Cx, Digest, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs,
-    VcsError, async_trait,
+    Accepted, AttemptId, Caches, Change, Cx, Digest, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip,
+    Tree, Vcs, VcsError, async_trait,
 };
 use tokio::sync::OnceCell;
 
@@ -173,6 +173,10 @@ impl Vcs for GitVcs {
 
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
         self.open_tree(revision, cx).await
+    }
+
+    async fn changes(&self, _base: &Revision, _revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        Ok(Vec::new())
     }
 
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {

@@ -38,7 +38,9 @@ impl Fault {
     /// What is wrong with the plan, where that is why.
     pub(super) fn plan_trouble(&self) -> Option<String> {
         match self.source.downcast_ref::<PlanError>()? {
-            error @ (PlanError::Invalid(_) | PlanError::Io { operation: "read", .. }) => Some(chain(error)),
+            error @ (PlanError::Invalid(_) | PlanError::NotApproved(_) | PlanError::Io { operation: "read", .. }) => {
+                Some(chain(error))
+            }
             // A full disk and the like.
             PlanError::Io { .. } => None,
         }
@@ -115,7 +117,7 @@ impl Seams {
         let tip = self.vcs.tip(expect, cx).await?;
         let (pick, counts) = match self.plan.load(cx).await {
             Ok(plan) => pick(&plan, parked),
-            Err(error @ (PlanError::Invalid(_) | PlanError::Io { .. })) => {
+            Err(error @ (PlanError::Invalid(_) | PlanError::NotApproved(_) | PlanError::Io { .. })) => {
                 (Pick::Invalid(chain(&error)), Counts::default())
             }
         };
@@ -198,6 +200,7 @@ impl Seams {
             revision: revision.clone(),
             tree: self.tree(revision, &call.cx).await?,
             base_tree: self.tree(&attempt.base, &call.cx).await?,
+            changes: self.vcs.changes(&attempt.base, revision, &call.cx).await?.into(),
         });
         let mut ruling = Ruling::Open;
         for gate in &self.gates {
@@ -245,15 +248,11 @@ impl Seams {
         revision: Option<&Revision>,
         call: &Call<'_>,
     ) -> Done {
-        let decision = Decision {
-            key: format!("{}/{}", call.run, call.key),
-            run: call.run.clone(),
-            phase: item.phase.clone(),
-            item: Some(item.item.clone()),
-            question: question.clone(),
-            revision: revision.cloned(),
-            asked: self.clock.now(),
-        };
+        let key = format!("{}/{}", call.run, call.key);
+        let (phase, asked) = (item.phase.clone(), self.clock.now());
+        let mut decision =
+            Decision::new(key, call.run.clone(), phase, question.clone(), asked).with_item(item.item.clone());
+        decision.revision = revision.cloned();
         let id = self.decisions.submit(&decision, &call.cx).await?;
         Ok(Fact::Asked { id, item: item.clone() })
     }

@@ -283,6 +283,14 @@ impl DecisionSink for FileDecisions {
     async fn submit(&self, decision: &Decision, _cx: &Cx) -> Result<DecisionId, DecisionError> {
         self.submit_now(decision)
     }
+
+    async fn answers(&self, _ids: &[DecisionId], _cx: &Cx) -> Result<Vec<crate::Answer>, DecisionError> {
+        Ok(Vec::new())
+    }
+
+    async fn close(&self, _id: &DecisionId, _why: &str, _cx: &Cx) -> Result<(), DecisionError> {
+        Ok(())
+    }
 }
 
 /// The inner error is for what cannot be understood.

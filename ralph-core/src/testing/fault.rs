@@ -13,10 +13,11 @@ use std::{
 use async_trait::async_trait;
 
 use crate::{
-    Accepted, AgentBackend, AgentError, AttemptId, Brief, Caches, Capabilities, Cx, Decision, DecisionError,
-    DecisionId, DecisionSink, ItemRef, ItemStatus, Journal, JournalError, JournalWriter, KeepKind, Marked, Opened,
-    Placed, Plan, PlanError, PlanSource, Record, Revision, RunId, Seal, SessionReport, Site, Snapshot, Target, Tip,
-    Tree, Vcs, VcsError, Verdict, Verifier, VerifyError,
+    Accepted, AgentBackend, AgentError, Answer, AttemptId, Boundary, Brief, Caches, Capabilities, Change, Cx, Decision,
+    DecisionError, DecisionId, DecisionSink, Gate, GateError, ItemRef, ItemStatus, Journal, JournalError,
+    JournalWriter, KeepKind, Marked, Opened, PhaseId, Placed, Plan, PlanError, PlanSource, Proposal, Publish, Rebase,
+    Rebased, Record, Revision, Ruling, RunId, Seal, SessionReport, Site, Snapshot, Target, Tip, Tree, Vcs, VcsError,
+    Verdict, Verifier, VerifyError,
 };
 
 /// A counter that all wrapped seams share. Each operation passes two points, one before it and one after; at the chosen
@@ -140,6 +141,9 @@ impl<T: Vcs + ?Sized> Vcs for Faulty<T> {
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
         between!(self, "tree", vcs_error, self.inner.tree(revision, cx).await)
     }
+    async fn changes(&self, base: &Revision, revision: &Revision, cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        between!(self, "changes", vcs_error, self.inner.changes(base, revision, cx).await)
+    }
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {
         between!(self, "accept", vcs_error, self.inner.accept(revision, expected, cx).await)
     }
@@ -165,6 +169,38 @@ impl<T: PlanSource + ?Sized> PlanSource for Faulty<T> {
         let wrap = |error: io::Error| PlanError::Io { operation: "written", source: error.into() };
         between!(self, "mark", wrap, self.inner.mark(item, from, to, cx).await)
     }
+    async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        let wrap = |error: io::Error| PlanError::Io { operation: "written", source: error.into() };
+        between!(self, "note", wrap, self.inner.note(item, decision, cx).await)
+    }
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        let wrap = |error: io::Error| PlanError::Io { operation: "written", source: error.into() };
+        between!(self, "extend", wrap, self.inner.extend(phase, items, decision, cx).await)
+    }
+}
+
+#[async_trait]
+impl<T: Rebase + ?Sized> Rebase for Faulty<T> {
+    async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, cx: &Cx) -> Result<Rebased, VcsError> {
+        between!(self, "rebase", vcs_error, self.inner.rebase(revision, onto, seal, cx).await)
+    }
+}
+
+#[async_trait]
+impl<T: Publish + ?Sized> Publish for Faulty<T> {
+    async fn publish(&self, revision: &Revision, cx: &Cx) -> Result<(), VcsError> {
+        between!(self, "publish", vcs_error, self.inner.publish(revision, cx).await)
+    }
+}
+
+#[async_trait]
+impl<T: Gate + ?Sized> Gate for Faulty<T> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+    async fn judge(&self, boundary: &Boundary, cx: &Cx) -> Result<Ruling, GateError> {
+        between!(self, "judge", GateError::other, self.inner.judge(boundary, cx).await)
+    }
 }
 
 #[async_trait]
@@ -172,6 +208,14 @@ impl<T: DecisionSink + ?Sized> DecisionSink for Faulty<T> {
     async fn submit(&self, decision: &Decision, cx: &Cx) -> Result<DecisionId, DecisionError> {
         let wrap = |error: io::Error| DecisionError::Io { operation: "recorded", source: error.into() };
         between!(self, "submit", wrap, self.inner.submit(decision, cx).await)
+    }
+    async fn answers(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+        let wrap = |error: io::Error| DecisionError::Io { operation: "looked up", source: error.into() };
+        between!(self, "answers", wrap, self.inner.answers(ids, cx).await)
+    }
+    async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
+        let wrap = |error: io::Error| DecisionError::Io { operation: "recorded", source: error.into() };
+        between!(self, "close", wrap, self.inner.close(id, why, cx).await)
     }
 }
 

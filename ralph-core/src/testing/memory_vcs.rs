@@ -1,7 +1,7 @@
 //! Version control in memory, stricter than git.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::{Component, Path, PathBuf},
@@ -14,8 +14,8 @@ use std::{
 use async_trait::async_trait;
 
 use crate::{
-    Accepted, AttemptId, Caches, Cx, DiffStat, Digest, Finding, FindingKind, KeepKind, Placed, Revision, RunId, Seal,
-    Site, Snapshot, Tip, Tree, Vcs, VcsError,
+    Accepted, AttemptId, Caches, Change, Cx, DiffStat, Digest, EntryKind, Finding, FindingKind, KeepKind, Placed,
+    Rebase, Rebased, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
 };
 
 /// Paths with their content.
@@ -26,6 +26,16 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 enum Node {
     File { content: Vec<u8>, program: bool },
     Link(PathBuf),
+}
+
+impl Node {
+    fn kind(&self) -> EntryKind {
+        match self {
+            Self::File { program: false, .. } => EntryKind::File,
+            Self::File { program: true, .. } => EntryKind::Executable,
+            Self::Link(_) => EntryKind::Link,
+        }
+    }
 }
 
 type Nodes = BTreeMap<String, Node>;
@@ -179,7 +189,7 @@ impl MemoryVcs {
     fn seal(&self, base_files: &Nodes, files: Nodes, findings: Vec<Finding>, base: &Revision, seal: &Seal) -> Snapshot {
         let tree = tree_digest(&files);
         let changed = |path: &String| files.get(path) != base_files.get(path);
-        let paths: std::collections::BTreeSet<&String> = files.keys().chain(base_files.keys()).collect();
+        let paths: BTreeSet<&String> = files.keys().chain(base_files.keys()).collect();
         let stat =
             DiffStat { files: paths.into_iter().filter(|path| changed(path)).count() as u64, ..DiffStat::default() };
         let revision = (files != *base_files).then(|| {
@@ -377,6 +387,19 @@ impl Vcs for MemoryVcs {
         Ok(Arc::new(MemoryTree(files)))
     }
 
+    async fn changes(&self, base: &Revision, revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        let find = |revision: &Revision| self.nodes_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()));
+        let (before, after) = (find(base)?, find(revision)?);
+        let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let differs = |path: &&String| before.get(*path) != after.get(*path);
+        let change = |path: &String| Change {
+            path: path.clone().into_bytes(),
+            before: before.get(path).map(Node::kind),
+            after: after.get(path).map(Node::kind),
+        };
+        Ok(paths.into_iter().filter(differs).map(change).collect())
+    }
+
     async fn accept(&self, revision: &Revision, expected: &Revision, _cx: &Cx) -> Result<Accepted, VcsError> {
         let mut inner = self.lock();
         let Some(tip) = inner.branch.last().cloned() else {
@@ -419,6 +442,38 @@ impl Vcs for MemoryVcs {
                 Ok(name)
             }
         }
+    }
+}
+
+/// On whole files: a path that both sides changed, and not to the same, is a conflict.
+#[async_trait]
+impl Rebase for MemoryVcs {
+    async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, _cx: &Cx) -> Result<Rebased, VcsError> {
+        let missing = |revision: &Revision| VcsError::NoRevision(revision.clone());
+        let base = self.lock().commits.get(revision).and_then(|commit| commit.parent.clone());
+        let base = base.ok_or_else(|| missing(revision))?;
+        let [base, work, mut files] =
+            [&base, revision, onto].map(|revision| self.nodes_of(revision).unwrap_or_default());
+        let onto_files = self.nodes_of(onto).ok_or_else(|| missing(onto))?;
+        let mut conflicts = Vec::new();
+        for path in base.keys().chain(work.keys()).collect::<BTreeSet<_>>() {
+            let (before, wanted, found) = (base.get(path), work.get(path), onto_files.get(path));
+            if wanted == before || wanted == found {
+                continue;
+            }
+            if found != before {
+                conflicts.push(path.clone());
+                continue;
+            }
+            match wanted {
+                Some(node) => files.insert(path.clone(), node.clone()),
+                None => files.remove(path),
+            };
+        }
+        if !conflicts.is_empty() {
+            return Ok(Rebased::Conflict(conflicts));
+        }
+        Ok(Rebased::Onto(self.seal(&onto_files, files, Vec::new(), onto, seal)))
     }
 }
 

@@ -9,9 +9,9 @@ use async_trait::async_trait;
 
 use super::{Files, MemoryVcs, simulator::Sabotage};
 use crate::{
-    Accepted, AttemptId, Caches, Cx, Decision, DecisionError, DecisionId, DecisionSink, Journal, JournalError,
-    JournalWriter, KeepKind, MemoryDecisions, MemoryJournal, Opened, Placed, Record, Revision, RunId, Seal, Site,
-    Snapshot, Tip, Tree, Vcs, VcsError,
+    Accepted, Answer, AttemptId, Caches, Change, Cx, Decision, DecisionError, DecisionId, DecisionSink, Journal,
+    JournalError, JournalWriter, KeepKind, MemoryDecisions, MemoryJournal, Opened, Placed, Record, Revision, RunId,
+    Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
 };
 
 pub(super) fn vcs(honest: MemoryVcs, sabotage: Option<Sabotage>) -> Arc<dyn Vcs> {
@@ -61,6 +61,9 @@ impl Vcs for BadVcs {
     }
     async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
         self.honest.tree(revision, cx).await
+    }
+    async fn changes(&self, base: &Revision, revision: &Revision, cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        self.honest.changes(base, revision, cx).await
     }
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {
         self.honest.accept(revision, expected, cx).await
@@ -130,5 +133,11 @@ impl DecisionSink for Forgetful {
         };
         let again = Decision { key: format!("{} call {call}", decision.key), ..decision.clone() };
         self.0.submit(&again, cx).await
+    }
+    async fn answers(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+        self.0.answers(ids, cx).await
+    }
+    async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
+        self.0.close(id, why, cx).await
     }
 }

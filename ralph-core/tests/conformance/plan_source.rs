@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use ralph_core::{
-    Digest, Item, ItemStatus, MemoryPlan,
+    Digest, Item, ItemStatus, MemoryPlan, PhaseId, Proposal,
     ledger::MarkdownPrd,
     testing::suites::plan_source::{Person, PlanFixture},
 };
@@ -156,6 +156,14 @@ mod saboteurs {
                 _ => {}
             }
             Ok(marked)
+        }
+
+        async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+            self.inner.note(item, decision, cx).await
+        }
+
+        async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
+            self.inner.extend(phase, items, decision, cx).await
         }
     }
 

@@ -128,6 +128,20 @@ impl PlanSource for MarkdownPrd {
         }
         mark::mark(&self.path, &item.item, from, to)
     }
+
+    async fn note(&self, _item: &ItemRef, _decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+        Ok(())
+    }
+
+    async fn extend(
+        &self,
+        _phase: &PhaseId,
+        _items: &[crate::Proposal],
+        _decision: &str,
+        _cx: &Cx,
+    ) -> Result<(), PlanError> {
+        Ok(())
+    }
 }
 
 /// `PRD-P1.md` → `P1`; else the name of the file without its ending.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::*;
-use crate::{DiffStat, Digest, Finding, Tree, async_trait};
+use crate::{Change, DiffStat, Digest, Finding, Tree, async_trait};
 
 /// What the double does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,6 +308,10 @@ impl Vcs for Double {
         let commit = state.commits.get(revision);
         let commit = commit.ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
         Ok(Arc::new(MemoryTree(commit.files.clone(), self.is(Break::ReadsTooMuch))))
+    }
+
+    async fn changes(&self, _base: &Revision, _revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        Ok(Vec::new())
     }
 
     async fn accept(&self, revision: &Revision, expected: &Revision, _: &Cx) -> Result<Accepted, VcsError> {
