@@ -187,6 +187,8 @@ pub struct Budget {
     pub outages: u32,
     /// How long to wait in all for an agent that is not available, without a finished session in between.
     pub wait_at_most: Duration,
+    /// Finished phases after which a person must say that the run may go on.
+    pub checkpoint_every: u32,
 }
 
 impl Default for Budget {
@@ -202,6 +204,7 @@ impl Default for Budget {
             no_progress: 2,
             outages: 20,
             wait_at_most: Duration::from_secs(6 * 3600),
+            checkpoint_every: 5,
         }
     }
 }

@@ -65,6 +65,24 @@ impl DecisionKind {
     }
 }
 
+impl DecisionKind {
+    /// What it adds to a decision's priority.
+    fn weight(self) -> u64 {
+        match self {
+            Self::Security | Self::Database => 10,
+            Self::Choice
+            | Self::Dependency
+            | Self::PublicApi
+            | Self::Protected
+            | Self::Scope
+            | Self::AlreadyDone
+            | Self::ManualGate
+            | Self::AutoGate
+            | Self::Checkpoint => 0,
+        }
+    }
+}
+
 impl fmt::Display for DecisionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -94,6 +112,17 @@ impl Question {
     /// A question of Ralph's own, without options.
     pub fn new(kind: DecisionKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), options: Vec::new(), recommendation: None, from_agent: false }
+    }
+
+    /// This question and `other` as one, answered together: the kind is that of the more urgent one.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        if other.kind.weight() > self.kind.weight() {
+            self.kind = other.kind;
+        }
+        self.text = format!("{}\n{}", self.text, other.text);
+        self.from_agent |= other.from_agent;
+        self
     }
 
     /// The same with the ways to answer it.
@@ -190,19 +219,7 @@ impl Decision {
     /// How urgent it is after waiting until `now`: security and database count 10, each full 8 hours of waiting 1.
     pub fn priority(&self, now: SystemTime) -> u64 {
         let waited = now.duration_since(self.asked).unwrap_or(Duration::ZERO).as_secs() / (8 * 3600);
-        let weight = match self.question.kind {
-            DecisionKind::Security | DecisionKind::Database => 10,
-            DecisionKind::Choice
-            | DecisionKind::Dependency
-            | DecisionKind::PublicApi
-            | DecisionKind::Protected
-            | DecisionKind::Scope
-            | DecisionKind::AlreadyDone
-            | DecisionKind::ManualGate
-            | DecisionKind::AutoGate
-            | DecisionKind::Checkpoint => 0,
-        };
-        weight + waited
+        self.question.kind.weight() + waited
     }
 }
 

@@ -73,6 +73,7 @@ mod error;
 mod event;
 mod forward;
 mod gate;
+pub mod gates;
 mod id;
 mod journal;
 #[cfg(feature = "ledger")]

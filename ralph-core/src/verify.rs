@@ -92,12 +92,13 @@ impl Target {
     }
 
     /// The commands that the plan names for it, each once: the item's own, then the phase's. For a phase as a whole the
-    /// phase's; at its end ([`Stage::Gate`]) those of all its items before them.
+    /// phase's; at its end ([`Stage::Gate`]) those of all its items before them, and those of its gate after them.
     pub fn commands(&self) -> Vec<&str> {
         let every = self.phase.items.iter().filter(|_| self.item.is_none() && self.stage == Stage::Gate);
         let own = self.item.iter().chain(every).flat_map(|item| &item.verify);
         let mut seen = BTreeSet::new();
-        own.chain(&self.phase.verify).map(String::as_str).filter(|command| seen.insert(*command)).collect()
+        let gate = self.phase.auto_gate.iter().filter(|_| self.item.is_none() && self.stage == Stage::Gate);
+        own.chain(&self.phase.verify).chain(gate).map(String::as_str).filter(|command| seen.insert(*command)).collect()
     }
 
     /// What a verifier's process is told: `RALPH_RUN_ID`, `RALPH_STAGE`, and `RALPH_ITEM_ID` and `RALPH_ATTEMPT` where

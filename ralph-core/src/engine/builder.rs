@@ -19,11 +19,11 @@ use crate::{
     gate::Gate,
     id::RunId,
     journal::Journal,
-    machine::{RetryFrom, Rules},
+    machine::{Carried, RetryFrom, Rules},
     memory::{MemoryDecisions, MemoryJournal},
     plan::PlanSource,
     prompt::Prompt,
-    vcs::Vcs,
+    vcs::{Publish, Rebase, Vcs},
     verify::Verifier,
 };
 
@@ -60,6 +60,7 @@ pub struct Ralph {
     journal: Arc<dyn Journal>,
     run: RunId,
     rules: Rules,
+    carried: Carried,
     observers: Vec<Arc<dyn Observer>>,
     switches: Switches,
 }
@@ -88,7 +89,10 @@ impl Ralph {
             agent: Arc::new(agent),
             verifier: Arc::new(verifier),
             vcs: Arc::new(vcs),
+            rebase: None,
+            publish: None,
             gates: Vec::new(),
+            phase_gates: Vec::new(),
             decisions: Arc::new(MemoryDecisions::new()),
             setup: None,
             env_check: None,
@@ -105,6 +109,7 @@ impl Ralph {
             journal: Arc::new(MemoryJournal::new()),
             run: RunId::new("run"),
             rules: Rules::default(),
+            carried: Carried::default(),
             observers: Vec::new(),
             switches: Switches::default(),
         }
@@ -154,7 +159,34 @@ impl Ralph {
         self
     }
 
-    /// Where decisions go.
+    /// Adds a gate at the phase boundary: it stands between a gated phase's last item and its end. Gates are asked in the
+    /// order in which they were added; see [`gates`](crate::gates) for those that plans name.
+    pub fn phase_gate(mut self, gate: impl Gate) -> Self {
+        self.seams.phase_gates.push(Arc::new(gate));
+        self
+    }
+
+    /// What carries kept work over to a branch that moved on.
+    pub fn rebase(mut self, rebase: impl Rebase) -> Self {
+        self.seams.rebase = Some(Arc::new(rebase));
+        self.rules.rebase = true;
+        self
+    }
+
+    /// What makes the branch known elsewhere after each accepted item, and once more at the end where that failed.
+    pub fn publish(mut self, publish: impl Publish) -> Self {
+        self.seams.publish = Some(Arc::new(publish));
+        self.rules.publish = true;
+        self
+    }
+
+    /// What earlier runs of the plan came to; counts where the run begins.
+    pub fn carried(mut self, carried: Carried) -> Self {
+        self.carried = carried;
+        self
+    }
+
+    /// Where decisions go, and where answers come from.
     pub fn decisions(mut self, sink: impl DecisionSink) -> Self {
         self.seams.decisions = Arc::new(sink);
         self
@@ -234,6 +266,7 @@ impl Ralph {
             seams: self.seams,
             run: self.run,
             rules: self.rules,
+            carried: self.carried,
             observers: self.observers,
             switches: self.switches,
         };
@@ -255,7 +288,8 @@ impl Ralph {
             return refuse("an item needs at least one attempt".to_owned());
         }
         let limits = [budget.iterations, budget.sessions, budget.blockers_per_phase, budget.blockers_per_plan];
-        if limits.contains(&0) || budget.no_progress == 0 || budget.outages == 0 {
+        let limits = limits.into_iter().chain([budget.no_progress, budget.outages, budget.checkpoint_every]);
+        if limits.into_iter().any(|limit| limit == 0) {
             return refuse("a budget of 0 leaves nothing to run".to_owned());
         }
         Ok(())

@@ -5,21 +5,22 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{artifacts::Artifacts, backoff::Backoff, folders::Judged, setup::SetUps};
+use super::{artifacts::Artifacts, backoff::Backoff, folders::Judged, queue::Known, setup::SetUps};
 use crate::{
     agent::{AgentBackend, AgentError, Brief, SessionEnd},
     budget::Usage,
     clock::{Clock, millis},
     cx::{Cancel, Cx},
-    decision::{Decision, DecisionSink, Question},
+    decision::DecisionSink,
     error::{BoxError, chain},
-    gate::{Boundary, Gate, ItemBoundary, Ruling},
+    gate::Gate,
     id::{Revision, RunId},
-    machine::{Attempt, Counts, Effect, End, Fact, Failure, Iteration, Pick, Refusal, Spec},
-    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource},
+    machine::{Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
+    plan::{Item, ItemStatus, Marked, Phase, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
     signal::Signal,
-    vcs::{Accepted, Seal, Site, Tip, Tree, Vcs, VcsError},
+    stop::{Stop, StopReason},
+    vcs::{Accepted, Publish, Rebase, Rebased, Seal, Site, Snapshot, Tip, Vcs, VcsError},
     verify::Verifier,
 };
 
@@ -35,12 +36,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What is wrong with the plan, where that is why.
-    pub(super) fn plan_trouble(&self) -> Option<String> {
+    /// The end of the run, where what is wrong with the plan is why.
+    pub(super) fn plan_trouble(&self) -> Option<Stop> {
         match self.source.downcast_ref::<PlanError>()? {
-            error @ (PlanError::Invalid(_) | PlanError::NotApproved(_) | PlanError::Io { operation: "read", .. }) => {
-                Some(chain(error))
+            error @ (PlanError::Invalid(_) | PlanError::Io { operation: "read", .. }) => {
+                Some(Stop::new(StopReason::PlanInvalid, chain(error)))
             }
+            PlanError::NotApproved(why) => Some(Stop::new(StopReason::NotApproved, why.clone())),
             // A full disk and the like.
             PlanError::Io { .. } => None,
         }
@@ -56,7 +58,12 @@ pub(super) struct Seams {
     pub(super) agent: Arc<dyn AgentBackend>,
     pub(super) verifier: Arc<dyn Verifier>,
     pub(super) vcs: Arc<dyn Vcs>,
+    pub(super) rebase: Option<Arc<dyn Rebase>>,
+    pub(super) publish: Option<Arc<dyn Publish>>,
+    /// At the item boundary.
     pub(super) gates: Vec<Arc<dyn Gate>>,
+    /// At the phase boundary, in order.
+    pub(super) phase_gates: Vec<Arc<dyn Gate>>,
     pub(super) decisions: Arc<dyn DecisionSink>,
     pub(super) setup: Option<Arc<dyn Verifier>>,
     pub(super) env_check: Option<Arc<dyn Verifier>>,
@@ -88,7 +95,13 @@ pub(super) type Done = Result<Fact, BoxError>;
 impl Seams {
     pub(super) async fn perform(&self, effect: &Effect, call: &Call<'_>) -> Result<Fact, Fault> {
         let done = match effect {
-            Effect::Look { expect, parked } => self.look(expect.as_ref(), parked, &call.cx).await,
+            Effect::Look { expect, parked, pending, finished } => {
+                let known = Known { parked, pending, finished };
+                self.look(expect.as_ref(), &known, &call.cx).await
+            }
+            Effect::TakeIn { answer, change } => self.take_in(answer, change, &call.cx).await,
+            Effect::Withdraw { ids, why } => self.withdraw(ids, why, &call.cx).await,
+            Effect::Rebase { attempt, revision } => self.carry_over(attempt, revision, call).await,
             Effect::Prepare { attempt, caches } => self.prepare(attempt, *caches, call).await,
             Effect::Session { .. } if call.cx.redelivered() => Ok(ended(End::Interrupted, Usage::unknown(), None, 0)),
             Effect::Session { attempt, failure, outages } => {
@@ -100,28 +113,22 @@ impl Seams {
                     Judged { stage: *stage, attempt: attempt.as_ref(), revision: revision.as_ref(), caches: *caches };
                 self.verify(&judged, phase.as_ref(), call).await
             }
-            Effect::Judge { attempt, revision } => self.judge(attempt, revision, call).await,
+            Effect::VerifyPlan { revision, retired } => self.verify_plan(revision, retired, call).await,
+            Effect::Judge { attempt, revision, opened } => self.judge(attempt, revision, opened, call).await,
+            Effect::JudgePhase { phase, revision, opened, retired } => {
+                self.judge_phase(phase, revision, opened, retired, call).await
+            }
             Effect::Accept { attempt, revision } => self.accept(attempt, revision, &call.cx).await,
             Effect::Keep { attempt, revision, kind } => {
                 let kept = self.vcs.keep(revision, *kind, call.run, &attempt.id, &call.cx).await;
                 kept.map(|name| Fact::Kept { kind: *kind, name }).map_err(Into::into)
             }
-            Effect::Ask { item, question, revision } => self.ask(item, question, revision.as_ref(), call).await,
+            Effect::Ask { request } => self.ask(request, call).await,
+            Effect::Publish { revision } => Ok(self.make_known(revision, &call.cx).await),
             Effect::Mark { iteration, from } => self.mark(iteration, *from, &call.cx).await,
             Effect::Wait { wait_ms, until } => Ok(self.wait(*wait_ms, *until, call).await),
         };
         done.map_err(|source| Fault { step: call.key.to_owned(), source })
-    }
-
-    async fn look(&self, expect: Option<&Revision>, parked: &[crate::ItemRef], cx: &Cx) -> Done {
-        let tip = self.vcs.tip(expect, cx).await?;
-        let (pick, counts) = match self.plan.load(cx).await {
-            Ok(plan) => pick(&plan, parked),
-            Err(error @ (PlanError::Invalid(_) | PlanError::NotApproved(_) | PlanError::Io { .. })) => {
-                (Pick::Invalid(chain(&error)), Counts::default())
-            }
-        };
-        Ok(Fact::Looked { tip, pick, counts })
     }
 
     async fn session(&self, attempt: &Attempt, failure: Option<&Failure>, outages: u32, call: &Call<'_>) -> Done {
@@ -191,33 +198,6 @@ impl Seams {
         })
     }
 
-    async fn judge(&self, attempt: &Attempt, revision: &Revision, call: &Call<'_>) -> Done {
-        let (phase, item) = self.item(attempt, &call.cx).await?;
-        let boundary = Boundary::Item(ItemBoundary {
-            run: call.run.clone(),
-            phase,
-            item,
-            revision: revision.clone(),
-            tree: self.tree(revision, &call.cx).await?,
-            base_tree: self.tree(&attempt.base, &call.cx).await?,
-            changes: self.vcs.changes(&attempt.base, revision, &call.cx).await?.into(),
-        });
-        let mut ruling = Ruling::Open;
-        for gate in &self.gates {
-            match gate.judge(&boundary, &call.cx).await? {
-                Ruling::Open => {}
-                closed @ Ruling::Closed(_) => return Ok(Fact::Judged { ruling: closed }),
-                ask @ Ruling::Ask(_) if ruling == Ruling::Open => ruling = ask,
-                Ruling::Ask(_) => {}
-            }
-        }
-        Ok(Fact::Judged { ruling })
-    }
-
-    async fn tree(&self, revision: &Revision, cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
-        self.vcs.tree(revision, cx).await
-    }
-
     async fn accept(&self, attempt: &Attempt, revision: &Revision, cx: &Cx) -> Done {
         let landed = || Fact::Accepted { revision: revision.clone() };
         // A crash may have come between the move and its record: what has landed has landed, whatever the row says now.
@@ -241,20 +221,30 @@ impl Seams {
         Ok(Fact::NotAccepted { why })
     }
 
-    async fn ask(
-        &self,
-        item: &crate::ItemRef,
-        question: &Question,
-        revision: Option<&Revision>,
-        call: &Call<'_>,
-    ) -> Done {
-        let key = format!("{}/{}", call.run, call.key);
-        let (phase, asked) = (item.phase.clone(), self.clock.now());
-        let mut decision =
-            Decision::new(key, call.run.clone(), phase, question.clone(), asked).with_item(item.item.clone());
-        decision.revision = revision.cloned();
-        let id = self.decisions.submit(&decision, &call.cx).await?;
-        Ok(Fact::Asked { id, item: item.clone() })
+    async fn carry_over(&self, attempt: &Attempt, revision: &Revision, call: &Call<'_>) -> Done {
+        let Some(rebase) = &self.rebase else {
+            return Ok(Fact::Rebased { onto: None, conflicts: vec!["(nothing here can carry it over)".to_owned()] });
+        };
+        let rebased = rebase.rebase(revision, &attempt.base, &seal(attempt, call), &call.cx).await?;
+        Ok(match rebased {
+            Rebased::Conflict(mut conflicts) => {
+                conflicts.truncate(100);
+                Fact::Rebased { onto: None, conflicts }
+            }
+            Rebased::Onto(Snapshot { revision, tree, stat, .. }) => {
+                let onto = revision.map(|revision| CarriedOver { revision, tree, stat });
+                Fact::Rebased { onto, conflicts: Vec::new() }
+            }
+        })
+    }
+
+    /// A failure is told and never fails the run.
+    async fn make_known(&self, revision: &Revision, cx: &Cx) -> Fact {
+        let error = match &self.publish {
+            Some(publish) => publish.publish(revision, cx).await.err().map(|error| bounded(&chain(&error))),
+            None => None,
+        };
+        Fact::Published { revision: revision.clone(), error }
     }
 
     async fn mark(&self, iteration: &Iteration, from: ItemStatus, cx: &Cx) -> Done {
@@ -292,34 +282,6 @@ impl Seams {
 
     pub(super) fn since(&self, from: Duration) -> u64 {
         u64::try_from(self.clock.monotonic().saturating_sub(from).as_millis()).unwrap_or(u64::MAX)
-    }
-}
-
-/// The first open item of the first phase that is not finished, and how the items stand.
-fn pick(plan: &Plan, parked: &[crate::ItemRef]) -> (Pick, Counts) {
-    let mut counts = Counts::default();
-    for item in plan.phases.iter().flat_map(|phase| &phase.items) {
-        counts.add(item.status);
-    }
-    let spec = |phase: &Phase, item: &Item, last| Spec {
-        item: phase.name(item),
-        title: item.title.clone(),
-        digest: item.digest.clone(),
-        last,
-    };
-    for phase in &plan.phases {
-        let undecided =
-            phase.items.iter().find(|item| item.status == ItemStatus::Decision && !parked.contains(&phase.name(item)));
-        if let Some(item) = undecided {
-            return (Pick::Undecided(spec(phase, item, false)), counts);
-        }
-    }
-    let unfinished = plan.phases.iter().find(|phase| phase.items.iter().any(|item| item.status != ItemStatus::Done));
-    let Some(phase) = unfinished else { return (Pick::Nothing, counts) };
-    let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
-    match open.next() {
-        Some(item) => (Pick::Item(spec(phase, item, open.next().is_none())), counts),
-        None => (Pick::Nothing, counts),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     io::{self, ErrorKind},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -25,6 +26,16 @@ pub(super) struct Judged<'a> {
     pub(super) attempt: Option<&'a Attempt>,
     pub(super) revision: Option<&'a Revision>,
     pub(super) caches: Caches,
+}
+
+/// What came of standing a revision in a folder.
+pub(super) enum Standing {
+    /// It is ready to be judged.
+    Ready(PathBuf),
+    /// Its set-up fails. Holds why.
+    Unready(String),
+    /// It cannot be checked out. Holds why.
+    Unplaceable(String),
 }
 
 impl Seams {
@@ -92,17 +103,27 @@ impl Seams {
     pub(super) async fn verify(&self, judged: &Judged<'_>, phase: Option<&PhaseId>, call: &Call<'_>) -> Done {
         let from = self.clock.monotonic();
         let (outcome, summary, evidence) = self.judged(judged, phase, call).await?;
-        Ok(Fact::Verified {
-            stage: judged.stage,
-            revision: judged.revision.cloned(),
-            outcome,
-            summary: bounded(&summary),
-            tail: match outcome {
-                VerifyOutcome::Pass => String::new(),
-                VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => end_of(&evidence.tail),
-            },
-            parts: evidence.parts,
-            took_ms: self.since(from),
+        Ok(verified(judged.stage, judged.revision, outcome, &summary, evidence, self.since(from)))
+    }
+
+    /// Stands `revision` in `site`, set up.
+    pub(super) async fn stand(
+        &self,
+        site: Site,
+        revision: &Revision,
+        caches: Caches,
+        phase: &Arc<Phase>,
+        attempt: Option<&Attempt>,
+        call: &Call<'_>,
+    ) -> Result<Standing, BoxError> {
+        let placed = match self.vcs.place(site, revision, caches, &call.cx).await {
+            Ok(placed) => placed,
+            Err(VcsError::Unplaceable(why)) => return Ok(Standing::Unplaceable(why)),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(match self.set_up(site, &placed, phase, attempt, call).await? {
+            Some(why) => Standing::Unready(why),
+            None => Standing::Ready(placed.folder),
         })
     }
 
@@ -126,15 +147,10 @@ impl Seams {
         };
         let folder = match judged.revision {
             None => self.vcs.folder(WORK),
-            Some(revision) => match self.vcs.place(CLEAN, revision, judged.caches, &call.cx).await {
-                Ok(placed) => {
-                    if let Some(why) = self.set_up(CLEAN, &placed, phase, judged.attempt, call).await? {
-                        return plain(VerifyOutcome::Unready, why);
-                    }
-                    placed.folder
-                }
-                Err(VcsError::Unplaceable(why)) => return plain(VerifyOutcome::Fail, why),
-                Err(error) => return Err(error.into()),
+            Some(revision) => match self.stand(CLEAN, revision, judged.caches, phase, judged.attempt, call).await? {
+                Standing::Ready(folder) => folder,
+                Standing::Unready(why) => return plain(VerifyOutcome::Unready, why),
+                Standing::Unplaceable(why) => return plain(VerifyOutcome::Fail, why),
             },
         };
         let mut target = Target::new(folder, judged.stage, call.run.clone(), Arc::clone(phase));
@@ -150,7 +166,16 @@ impl Seams {
             // Every item brings its own verifier, which its work has yet to satisfy: nothing to be said about the base.
             return plain(VerifyOutcome::Pass, "no common verifier".to_owned());
         }
-        Ok(match self.verifier.verify(&target, &call.cx).await {
+        self.verdict(&target, call).await
+    }
+
+    /// The verifier's word on `target`.
+    pub(super) async fn verdict(
+        &self,
+        target: &Target,
+        call: &Call<'_>,
+    ) -> Result<(VerifyOutcome, String, Evidence), BoxError> {
+        Ok(match self.verifier.verify(target, &call.cx).await {
             Ok(Verdict::Pass(evidence)) => (VerifyOutcome::Pass, evidence.summary.clone(), evidence),
             Ok(Verdict::Fail(evidence)) => (VerifyOutcome::Fail, evidence.summary.clone(), evidence),
             Err(VerifyError::Broken { why, evidence }) => (VerifyOutcome::Broken, why, *evidence),
@@ -158,6 +183,29 @@ impl Seams {
             Err(error @ VerifyError::Other(_)) if out_of_space(&error) => return Err(error.into()),
             Err(error @ VerifyError::Other(_)) => (VerifyOutcome::Broken, chain(&error), Evidence::default()),
         })
+    }
+}
+
+/// The fact that a verifier judged.
+pub(super) fn verified(
+    stage: Stage,
+    revision: Option<&Revision>,
+    outcome: VerifyOutcome,
+    summary: &str,
+    evidence: Evidence,
+    took_ms: u64,
+) -> Fact {
+    Fact::Verified {
+        stage,
+        revision: revision.cloned(),
+        outcome,
+        summary: bounded(summary),
+        tail: match outcome {
+            VerifyOutcome::Pass => String::new(),
+            VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => end_of(&evidence.tail),
+        },
+        parts: evidence.parts,
+        took_ms,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     event::{Event, Observer},
     id::{DecisionId, ItemRef, Revision, RunId},
     journal::{JournalError, JournalWriter, Opened, Record},
-    machine::{Effect, Fact, Machine, OutOfOrder, Rules, Step},
+    machine::{Carried, Effect, Fact, Machine, OutOfOrder, Rules, Step},
     stop::{Stop, StopReason},
 };
 
@@ -39,6 +39,8 @@ pub struct Outcome {
     pub accepted: BTreeMap<ItemRef, Revision>,
     /// The items that wait for a person, with their decisions.
     pub parked: BTreeMap<ItemRef, DecisionId>,
+    /// Every question that waits for a person.
+    pub pending: Vec<DecisionId>,
     /// Where the branch is.
     pub tip: Option<Revision>,
 }
@@ -81,6 +83,7 @@ pub(super) struct Host {
     pub(super) seams: Seams,
     pub(super) run: RunId,
     pub(super) rules: Rules,
+    pub(super) carried: Carried,
     pub(super) observers: Vec<Arc<dyn Observer>>,
     pub(super) switches: Switches,
 }
@@ -108,7 +111,7 @@ impl Tape {
 impl Host {
     pub(super) async fn drive(self, opened: Opened) -> Result<Outcome, RunError> {
         let mut tape = self.replay(opened)?;
-        self.record(&mut tape, Fact::Opened { rules: self.rules.clone() }).await?;
+        self.record(&mut tape, Fact::Opened { rules: self.rules.clone(), carried: self.carried.clone() }).await?;
         loop {
             self.note_cancel(&mut tape).await?;
             match tape.machine.step() {
@@ -126,8 +129,7 @@ impl Host {
                         }
                         Err(fault) => match fault.plan_trouble() {
                             // A person's edit, not a fault of ours: the step is asked again once it is put right.
-                            Some(why) => {
-                                let stop = Stop::new(StopReason::PlanInvalid, why);
+                            Some(stop) => {
                                 self.record(&mut tape, Fact::Stopped { stop }).await?;
                             }
                             None => return Err(RunError::Fault(fault)),
@@ -187,6 +189,7 @@ impl Host {
     fn context(&self, effect: &Effect, redelivered: bool) -> Cx {
         let attempt = match effect {
             Effect::Prepare { attempt, .. }
+            | Effect::Rebase { attempt, .. }
             | Effect::Session { attempt, .. }
             | Effect::Capture { attempt }
             | Effect::Judge { attempt, .. }
@@ -194,8 +197,13 @@ impl Host {
             | Effect::Keep { attempt, .. }
             | Effect::Verify { attempt: Some(attempt), .. } => Some(attempt.id.clone()),
             Effect::Verify { attempt: None, .. }
+            | Effect::VerifyPlan { .. }
             | Effect::Look { .. }
+            | Effect::TakeIn { .. }
+            | Effect::Withdraw { .. }
+            | Effect::JudgePhase { .. }
             | Effect::Ask { .. }
+            | Effect::Publish { .. }
             | Effect::Mark { .. }
             | Effect::Wait { .. } => None,
         };
@@ -206,12 +214,18 @@ impl Host {
             | Effect::Accept { .. }
             | Effect::Keep { .. }
             | Effect::Ask { .. }
+            | Effect::TakeIn { .. }
+            | Effect::Withdraw { .. }
+            | Effect::Rebase { .. }
             | Effect::Mark { .. } => Cancel::new(),
             Effect::Look { .. }
             | Effect::Prepare { .. }
             | Effect::Session { .. }
             | Effect::Verify { .. }
+            | Effect::VerifyPlan { .. }
             | Effect::Judge { .. }
+            | Effect::JudgePhase { .. }
+            | Effect::Publish { .. }
             | Effect::Wait { .. } => self.switches.now.clone(),
         };
         let mut cx = Cx::new().with_cancel(cancel).with_redelivered(redelivered).with_live(move |line| {
@@ -237,6 +251,7 @@ impl Host {
             spent: machine.spent(),
             accepted: machine.accepted().clone(),
             parked: machine.parked().clone(),
+            pending: machine.pending().cloned().collect(),
             tip: machine.tip().cloned(),
         }
     }

@@ -1,7 +1,7 @@
 //! The loop on one machine: asks the machine, performs effects on the seams, records facts.
 //!
 //! Three parts: `builder` puts a run together, `effects` performs one effect and answers with one fact
-//! (`folders` has those that need one), `host` drives.
+//! (`folders` has those that need one, `gates` and `queue` those around them), `host` drives.
 //! What is decided is decided in [`machine`](crate::machine).
 
 mod artifacts;
@@ -9,7 +9,9 @@ mod backoff;
 mod builder;
 mod effects;
 mod folders;
+mod gates;
 mod host;
+mod queue;
 mod setup;
 
 pub use artifacts::Artifacts;

@@ -1,14 +1,15 @@
 //! How facts change the state: the only mutation, live and in replay alike.
 
 use super::{
-    fact::{Attempt, Fact, Pick, Readiness, Spec, VerifyOutcome},
-    state::{Current, Ending, Failure, Fate, Lane, Machine, Round, Sitting, Work},
+    answers,
+    fact::{Attempt, Carried, Fact, Origin, Pick, Readiness, Rules, Spec, VerifyOutcome},
+    state::{Current, Ending, Failure, Fate, Lane, Machine, Matter, Round, Sense, Sitting, Work},
+    step::undecided,
 };
 use crate::{
     budget::Usd,
     gate::Ruling,
-    id::Revision,
-    plan::ItemStatus,
+    id::{DecisionId, ItemRef, Revision},
     stop::{Stop, StopReason},
     vcs::Tip,
     verify::Stage,
@@ -31,7 +32,7 @@ impl Machine {
     /// [`OutOfOrder`] when the fact does not follow; nothing is changed then.
     pub fn apply(&mut self, fact: &Fact) -> Result<(), OutOfOrder> {
         match fact {
-            Fact::Opened { rules } => self.opened(rules),
+            Fact::Opened { rules, carried } => self.invoked(rules, carried),
             Fact::CancelAsked => self.cancel = true,
             Fact::Stopped { stop } if self.stopped.is_none() => self.stop(stop),
             _ if self.stopped.is_some() => return Err(self.out_of_order(fact)),
@@ -60,7 +61,12 @@ impl Machine {
     }
 
     /// An invocation begins with a person's attention: what counts per invocation starts anew.
-    fn opened(&mut self, rules: &super::Rules) {
+    fn invoked(&mut self, rules: &Rules, carried: &Carried) {
+        if self.facts == 0 {
+            self.phases.finished = carried.finished.iter().cloned().collect();
+            self.phases.since_checkpoint = carried.since_checkpoint;
+            self.phases.retired = carried.retired.iter().cloned().collect();
+        }
         self.rules = rules.clone();
         self.stopped = None;
         self.cancel = false;
@@ -81,8 +87,7 @@ impl Machine {
             Lane::Halt { then, .. } => *then,
             // The session was not begun: as if the attempt had not been.
             Lane::Begun(attempt) | Lane::Ready(attempt, _) => {
-                self.release(&attempt);
-                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                self.give_back(&attempt);
                 Lane::Idle
             }
             Lane::Idle
@@ -90,6 +95,12 @@ impl Machine {
             | Lane::Undecided(_)
             | Lane::Chosen(_)
             | Lane::Resting { .. }
+            | Lane::Moving(..)
+            | Lane::Confirming(_)
+            | Lane::Taking(_)
+            | Lane::Withdrawing { .. }
+            | Lane::AtGates(_)
+            | Lane::Publishing { .. }
             | Lane::Closing => Lane::Idle,
             // Work under judgement goes on being judged when the run is opened again.
             Lane::Blame { work, round, .. } => Lane::Trial(work, round),
@@ -100,6 +111,8 @@ impl Machine {
             | Lane::Proven(..)
             | Lane::Parting(..)
             | Lane::Asking(..)
+            | Lane::Querying(_)
+            | Lane::Finishing(_)
             | Lane::Marking { .. }) => lane,
         };
     }
@@ -107,7 +120,22 @@ impl Machine {
     /// The lane after a reply; the same lane as an error where the fact is no reply to it.
     fn reply(&mut self, lane: Lane, fact: &Fact) -> Result<Lane, Box<Lane>> {
         Ok(match (lane, fact) {
-            (Lane::Idle, Fact::Looked { tip, pick, counts }) => self.looked(tip, pick, counts),
+            (Lane::Idle, Fact::Looked { tip, pick, counts, answers, moot }) => match self.taking(answers) {
+                Lane::Idle => match self.moot(moot) {
+                    Some(withdrawing) => withdrawing,
+                    None => self.looked(tip, pick, counts),
+                },
+                taking => taking,
+            },
+            (Lane::Taking(mut answers), Fact::TookIn { answer, refused }) if answers.first() == Some(answer) => {
+                answers.remove(0);
+                self.took_in(answer, refused.is_some());
+                if answers.is_empty() { Lane::Idle } else { Lane::Taking(answers) }
+            }
+            (Lane::Withdrawing { ids: asked, then, .. }, Fact::Withdrawn { ids }) if *ids == asked => {
+                self.withdrawn(ids);
+                *then
+            }
             (
                 Lane::Baseline { spec, moved_to },
                 Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. },
@@ -115,9 +143,31 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 self.baseline(spec, moved_to, *outcome, summary)
             }
-            (Lane::Undecided(spec), Fact::Asked { id, .. }) => {
-                self.parked.insert(spec.item, id.clone());
-                Lane::Idle
+            (Lane::Undecided(spec), Fact::Asked { id, .. }) => self.queried(undecided(&spec), id),
+            (Lane::Querying(query), Fact::Asked { id, .. }) => self.queried(*query, id),
+            (Lane::AtGates(spec), Fact::Judged { phase: Some(phase), ruling, by, took_ms, .. })
+                if *phase == spec.phase =>
+            {
+                self.sitting.took_ms += took_ms;
+                self.ruled(spec, ruling, by)
+            }
+            (Lane::AtGates(spec), Fact::NotJudged { phase, stop }) if *phase == spec.phase => halt(stop.clone()),
+            (Lane::Finishing(spec), Fact::PhaseDone { phase, .. }) if *phase == spec.phase => self.phase_done(&spec),
+            (Lane::Publishing { then }, Fact::Published { error, .. }) => {
+                self.unpublished = error.is_some();
+                *then
+            }
+            (lane @ Lane::Halt { .. }, Fact::Published { error, .. }) => {
+                self.unpublished = error.is_some();
+                self.sitting.published_last = true;
+                lane
+            }
+            (Lane::Moving(attempt, held), Fact::Rebased { onto, conflicts }) => {
+                self.moved(attempt, held, onto.as_ref(), conflicts)
+            }
+            (Lane::Confirming(attempt), Fact::Verified { stage: Stage::Candidate, outcome, summary, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                self.confirmed(&attempt, *outcome, summary)
             }
             (Lane::Chosen(_), Fact::Began { attempt }) => self.began(attempt),
             (Lane::Begun(attempt), Fact::Prepared { readiness, took_ms }) => {
@@ -174,13 +224,16 @@ impl Machine {
                 };
                 self.part(work, Fate::Rejected(why))
             }
-            (Lane::Gated(work, revision), Fact::Judged { ruling }) => match ruling {
+            (Lane::Gated(work, revision), Fact::Judged { phase: None, ruling, by, .. }) => match ruling {
                 Ruling::Open => Lane::Trial(work, Round::Candidate),
                 Ruling::Closed(why) => {
                     let failure = Failure { attempt: work.attempt.id.number, why: why.clone(), tail: String::new() };
                     self.part(work, Fate::Failed(failure))
                 }
-                Ruling::Ask(question) => Lane::Parting(work, revision, Fate::Parked(question.clone())),
+                Ruling::Ask(question) => {
+                    let matter = Matter { question: question.clone(), sense: Sense::Work, gates: by.clone() };
+                    Lane::Parting(work, revision, Fate::Parked(Box::new(matter)))
+                }
             },
             (Lane::Proven(work, proven), Fact::Accepted { revision }) if *revision == proven => {
                 self.landed(&work, revision)
@@ -192,12 +245,7 @@ impl Machine {
                 }
                 self.parted(work, fate)
             }
-            (Lane::Asking(work, question), Fact::Asked { id, .. }) => {
-                self.parked.insert(work.attempt.id.item.clone(), id.clone());
-                let mut iteration = self.iteration(&work, ItemStatus::Decision, question.text);
-                iteration.decision = Some(id.clone());
-                Lane::Marking { iteration, from: ItemStatus::Open }
-            }
+            (Lane::Asking(work, matter), Fact::Asked { id, .. }) => self.asked_about(work, *matter, id),
             (Lane::Marking { iteration: asked, .. }, Fact::Marked { iteration, .. }) if *iteration == asked => {
                 self.marked(iteration)
             }
@@ -228,7 +276,7 @@ impl Machine {
             Tip::Ahead(revision) => {
                 let spec = match pick {
                     Pick::Item(spec) | Pick::Undecided(spec) => Some(spec.clone()),
-                    Pick::Nothing | Pick::Invalid(_) => None,
+                    Pick::Gates(_) | Pick::Waiting(_) | Pick::Nothing | Pick::Invalid(_) | Pick::NotApproved(_) => None,
                 };
                 return Lane::Baseline { spec, moved_to: Some(revision.clone()) };
             }
@@ -236,40 +284,64 @@ impl Machine {
         }
         match pick {
             Pick::Invalid(why) => halt(Stop::new(StopReason::PlanInvalid, why.clone())),
+            Pick::NotApproved(why) => halt(Stop::new(StopReason::NotApproved, why.clone())),
             Pick::Undecided(spec) => Lane::Undecided(spec.clone()),
-            Pick::Item(spec) if self.rules.baseline && self.base_green.is_none() => {
-                Lane::Baseline { spec: Some(spec.clone()), moved_to: None }
-            }
-            Pick::Item(spec) => self.chosen(spec.clone()),
             Pick::Nothing => self.nothing_open(counts),
+            Pick::Item(_) | Pick::Gates(_) | Pick::Waiting(_) => match (self.checkpoint(), pick) {
+                (Some(pause), _) => pause,
+                (None, Pick::Item(spec)) if self.rules.baseline && self.base_green.is_none() => {
+                    Lane::Baseline { spec: Some(spec.clone()), moved_to: None }
+                }
+                (None, Pick::Item(spec)) => self.chosen(spec.clone()),
+                (None, Pick::Gates(spec)) => self.at_gates(spec),
+                (None, Pick::Waiting(here)) => self.waiting(here),
+                (None, Pick::Undecided(_) | Pick::Nothing | Pick::Invalid(_) | Pick::NotApproved(_)) => Lane::Idle,
+            },
         }
     }
 
+    /// Questions about items that a person took out of the queue.
+    fn moot(&self, moot: &[ItemRef]) -> Option<Lane> {
+        let ids: Vec<DecisionId> = moot.iter().filter_map(|item| self.parked.get(item).cloned()).collect();
+        let why = answers::MARKED_BY_HAND.to_owned();
+        (!ids.is_empty()).then(|| Lane::Withdrawing { ids, why, then: Box::default() })
+    }
+
     fn chosen(&mut self, spec: Spec) -> Lane {
-        // A person who marks an item open again has taken it out of the queue.
-        self.parked.remove(&spec.item);
         if self.current.as_ref().is_some_and(|current| current.item != spec.item) {
             self.current = None;
+        }
+        // Its phase has work again: whatever it had come to.
+        self.phases.finished.remove(&spec.item.phase);
+        if let Some(limit) = spec.max_blockers {
+            self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
         }
         Lane::Chosen(spec)
     }
 
-    fn nothing_open(&mut self, counts: &super::Counts) -> Lane {
+    /// What is left of the phase at hand waits for a person, or is blocked.
+    fn waiting(&self, here: &super::Counts) -> Lane {
         if let Some(stop) = self.blocker_limit() {
             return halt(stop);
         }
-        if counts.decision > 0 {
-            let detail = format!("{} waiting for a decision", items(counts.decision));
+        if here.decision > 0 {
+            let detail = format!("{} waiting for a decision", items(here.decision));
             return halt(Stop::new(StopReason::AwaitingDecisions, detail));
         }
-        if counts.open > 0 || counts.blocked > 0 || counts.unknown > 0 {
-            let mut detail = format!("{} blocked", items(counts.blocked));
-            if counts.unknown > 0 {
-                detail.push_str(&format!(", {} with an unknown mark", counts.unknown));
-            }
-            return halt(Stop::new(StopReason::ItemsBlocked, detail));
+        let mut detail = format!("{} blocked", items(here.blocked));
+        if here.unknown > 0 {
+            detail.push_str(&format!(", {} with an unknown mark", here.unknown));
         }
-        if self.accepted.is_empty() {
+        halt(Stop::new(StopReason::ItemsBlocked, detail))
+    }
+
+    fn nothing_open(&self, counts: &super::Counts) -> Lane {
+        if !self.pending.is_empty() {
+            let ids: Vec<&str> = self.pending.keys().map(DecisionId::as_str).collect();
+            let detail = format!("{} to be answered", ids.join(", "));
+            return halt(Stop::new(StopReason::AwaitingDecisions, detail));
+        }
+        if self.accepted.is_empty() && !self.phases.passed {
             return Lane::Closing;
         }
         halt(Stop::new(StopReason::Success, format!("{} done", items(counts.done))))
@@ -313,7 +385,9 @@ impl Machine {
         self.numbers.insert(item.clone(), attempt.id.number);
         self.reserved.cost = self.reserved.cost + attempt.reserve.cost;
         self.reserved.tokens = self.reserved.tokens.saturating_add(attempt.reserve.tokens);
-        self.sitting.sessions += 1;
+        let session = attempt.origin == Origin::Session;
+        self.sitting.sessions += u32::from(session);
+        let comeback = self.comebacks.get(item).cloned().unwrap_or_default();
         let current = self.current.get_or_insert_with(|| Current {
             item: item.clone(),
             number: attempt.iteration,
@@ -323,16 +397,29 @@ impl Machine {
             cost: Some(Usd::ZERO),
             interrupted: 0,
             stale: true,
-            failure: None,
-            start: None,
+            failure: comeback.failure,
+            start: comeback.start,
             kept: None,
+            proposed: Vec::new(),
         });
-        if !current.counted {
+        if session && !current.counted {
             current.counted = true;
             self.sitting.iterations += 1;
         }
         self.iterations = self.iterations.max(attempt.iteration);
-        Lane::Begun(attempt.clone())
+        match (attempt.origin, comeback.work) {
+            (Origin::Branch, _) => Lane::Confirming(attempt.clone()),
+            (Origin::Kept, Some(held)) if held.base != attempt.base => Lane::Moving(attempt.clone(), held),
+            (Origin::Kept | Origin::Session, _) => Lane::Begun(attempt.clone()),
+        }
+    }
+
+    /// As if the session had not been thought of.
+    pub(super) fn give_back(&mut self, attempt: &Attempt) {
+        self.release(attempt);
+        if attempt.origin == Origin::Session {
+            self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+        }
     }
 
     pub(super) fn release(&mut self, attempt: &Attempt) {
@@ -343,7 +430,11 @@ impl Machine {
     fn prepared(&mut self, attempt: Attempt, readiness: &Readiness) -> Lane {
         self.tainted.work = false;
         match readiness {
+            Readiness::Ready(tree) if attempt.origin == Origin::Kept => self.on_trial(attempt, tree),
             Readiness::Ready(tree) => Lane::Ready(attempt, tree.clone()),
+            Readiness::StartUnusable(why) if attempt.origin == Origin::Kept => {
+                self.comes_to_nothing(&attempt, why.clone(), "")
+            }
             Readiness::StartUnusable(_) if attempt.start != attempt.base => {
                 if let Some(current) = &mut self.current {
                     current.start = None;
@@ -351,8 +442,7 @@ impl Machine {
                 Lane::Begun(Attempt { start: attempt.base.clone(), ..attempt })
             }
             Readiness::Environment(why) | Readiness::StartUnusable(why) => {
-                self.release(&attempt);
-                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                self.give_back(&attempt);
                 halt(Stop::new(StopReason::Environment, why.clone()))
             }
         }

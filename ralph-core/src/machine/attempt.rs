@@ -2,14 +2,14 @@
 
 use super::{
     apply::halt,
-    fact::{Attempt, End, Iteration, Refusal, RetryFrom, VerifyOutcome},
-    state::{Ending, Failure, Fate, Lane, Machine, Next, Round, Tainted, Work},
+    fact::{Attempt, CarriedOver, End, Iteration, Origin, Refusal, RetryFrom, VerifyOutcome},
+    state::{About, Ending, Failure, Fate, Held, Lane, Machine, Matter, Next, Query, Round, Sense, Tainted, Work},
 };
 use crate::{
     budget::{Spent, Usage},
     decision::{DecisionKind, Question},
     id::{Digest, Revision},
-    plan::ItemStatus,
+    plan::{ItemStatus, Proposal},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     vcs::Finding,
@@ -17,6 +17,9 @@ use crate::{
 
 /// Interrupted sessions in a row after which an item is blocked.
 const INTERRUPTED_MAX: u32 = 3;
+
+/// How many items the sessions of one iteration may propose.
+const PROPOSED_MAX: usize = 10;
 
 impl Machine {
     /// A session's bill: what it said, and where it did not say, what was set aside for it.
@@ -78,8 +81,7 @@ impl Machine {
                 })
             }
             End::NoAgent(why) => {
-                self.release(&attempt);
-                self.sitting.sessions = self.sitting.sessions.saturating_sub(1);
+                self.give_back(&attempt);
                 return halt(Stop::new(StopReason::AgentUnavailable, why.clone()));
             }
         };
@@ -102,6 +104,10 @@ impl Machine {
     pub(super) fn captured(&mut self, work: Work, findings: &[Finding]) -> Lane {
         let new = work.changed && !self.rejected.contains(&work.tree);
         self.note_progress(new);
+        if let (Some(current), Some(signal)) = (&mut self.current, &work.signal) {
+            current.proposed.extend(signal.proposed.iter().cloned());
+            current.proposed.truncate(PROPOSED_MAX);
+        }
         match &work.signal {
             Some(signal) if signal.status == SignalStatus::Blocked => {
                 let said = [signal.question.as_deref().unwrap_or_default(), &signal.summary];
@@ -110,8 +116,8 @@ impl Machine {
                 return self.part(work, Fate::Rejected(why));
             }
             Some(signal) if signal.status == SignalStatus::Decision => {
-                let question = asked_by_agent(signal);
-                return self.part(work, Fate::Parked(question));
+                let matter = Matter { question: asked_by_agent(signal), sense: Sense::Words, gates: Vec::new() };
+                return self.part(work, Fate::Parked(Box::new(matter)));
             }
             Some(_) | None => {}
         }
@@ -143,8 +149,8 @@ impl Machine {
         match (at, outcome) {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
                 None => {
-                    let question = changed_nothing(&work, summary);
-                    self.part(work, Fate::Parked(question))
+                    let matter = changed_nothing(&work, summary);
+                    self.part(work, Fate::Parked(Box::new(matter)))
                 }
                 Some(revision) if self.rules.gates => Lane::Gated(work, revision),
                 Some(_) => Lane::Trial(work, Round::Candidate),
@@ -201,7 +207,9 @@ impl Machine {
         let item = work.attempt.id.item.clone();
         self.tip = Some(revision.clone());
         self.base_green = Some(true);
+        self.comebacks.remove(&item);
         self.accepted.insert(item, revision.clone());
+        self.unpublished = self.rules.publish;
         let iteration = self.iteration(work, ItemStatus::Done, String::new());
         Lane::Marking { iteration, from: ItemStatus::Open }
     }
@@ -209,6 +217,7 @@ impl Machine {
     pub(super) fn not_accepted(&mut self, work: Work, revision: Revision, why: &Refusal) -> Lane {
         match why {
             Refusal::ItemChanged => {
+                self.comebacks.remove(&work.attempt.id.item);
                 if let Some(current) = &mut self.current {
                     current.start = Some((revision.clone(), work.attempt.base.clone()));
                     current.failed = 0;
@@ -216,7 +225,12 @@ impl Machine {
                 }
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
             }
-            Refusal::Overtaken(_) => Lane::Parting(work, revision, Fate::Interrupted(Next::Again)),
+            Refusal::Overtaken(_) => {
+                if self.rules.rebase {
+                    self.carry_over(&work, &revision);
+                }
+                Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
+            }
             // Once it can be moved again, the work need not be done again.
             Refusal::Barred(why) => Lane::Halt {
                 stop: Stop::new(StopReason::BranchMoved, why.clone()),
@@ -226,6 +240,87 @@ impl Machine {
                 let stop = Stop::new(StopReason::BranchMoved, found.clone());
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Halt(stop)))
             }
+        }
+    }
+
+    /// Proven work that the branch overtook is carried over to the new tip and verified there.
+    fn carry_over(&mut self, work: &Work, revision: &Revision) {
+        let comeback = self.comebacks.entry(work.attempt.id.item.clone()).or_default();
+        let gates = comeback.work.take().map(|held| held.gates).unwrap_or_default();
+        comeback.work = Some(Held {
+            revision: revision.clone(),
+            tree: work.tree.clone(),
+            stat: work.stat,
+            base: work.attempt.base.clone(),
+            gates,
+            attempt: work.attempt.id.number,
+        });
+    }
+
+    /// Kept work was carried over to the tip, or could not be.
+    pub(super) fn moved(
+        &mut self,
+        attempt: Attempt,
+        held: Held,
+        onto: Option<&CarriedOver>,
+        conflicts: &[String],
+    ) -> Lane {
+        let Some(onto) = onto else {
+            let named: Vec<&str> = conflicts.iter().take(20).map(String::as_str).collect();
+            let why = if named.is_empty() {
+                "the branch holds all of this work already".to_owned()
+            } else {
+                format!("the branch moved on, and the work no longer fits it: {}", named.join(", "))
+            };
+            return self.comes_to_nothing(&attempt, why, "");
+        };
+        let held = Held {
+            revision: onto.revision.clone(),
+            tree: onto.tree.clone(),
+            stat: onto.stat,
+            base: attempt.base.clone(),
+            ..held
+        };
+        let start = held.revision.clone();
+        self.comebacks.entry(attempt.id.item.clone()).or_default().work = Some(held);
+        Lane::Begun(Attempt { start, ..attempt })
+    }
+
+    /// Kept work stands in the workspace: it is judged as any other.
+    pub(super) fn on_trial(&mut self, attempt: Attempt, tree: &Digest) -> Lane {
+        let held = self.comebacks.get(&attempt.id.item).and_then(|comeback| comeback.work.as_ref());
+        let stat = held.map(|held| held.stat).unwrap_or_default();
+        let revision = Some(attempt.start.clone());
+        let work = Work { attempt, revision, tree: tree.clone(), changed: true, stat, signal: None };
+        Lane::Trial(work, Round::Workspace)
+    }
+
+    /// Work that a person approved, or that was proven before, is not accepted after all: the item gets a session that is
+    /// told why.
+    pub(super) fn comes_to_nothing(&mut self, attempt: &Attempt, why: String, tail: &str) -> Lane {
+        self.comebacks.remove(&attempt.id.item);
+        if let Some(current) = &mut self.current {
+            current.start = None;
+            current.failure = Some(Failure { attempt: attempt.id.number, why, tail: tail.to_owned() });
+        }
+        Lane::Idle
+    }
+
+    /// The verifiers have judged the branch, on which a person says that the item is done.
+    pub(super) fn confirmed(&mut self, attempt: &Attempt, outcome: VerifyOutcome, summary: &str) -> Lane {
+        match outcome {
+            VerifyOutcome::Pass => {
+                self.comebacks.remove(&attempt.id.item);
+                let iteration = self.summary(attempt, None, ItemStatus::Done, String::new());
+                Lane::Marking { iteration, from: ItemStatus::Open }
+            }
+            VerifyOutcome::Fail => {
+                let why =
+                    format!("a person took the item for done, and a clean checkout of the branch fails: {summary}");
+                self.comes_to_nothing(attempt, why, "")
+            }
+            VerifyOutcome::Broken => halt(Stop::new(StopReason::VerifierBroken, summary)),
+            VerifyOutcome::Unready => halt(Stop::new(StopReason::Environment, summary)),
         }
     }
 
@@ -240,7 +335,15 @@ impl Machine {
     pub(super) fn parted(&mut self, work: Work, fate: Fate) -> Lane {
         match fate {
             Fate::Interrupted(next) => self.resume(&work.attempt, next),
-            Fate::Parked(question) => Lane::Asking(work, question),
+            Fate::Parked(matter) => Lane::Asking(work, matter),
+            Fate::Failed(failure) if work.attempt.origin == Origin::Kept => {
+                self.rejected.insert(work.tree.clone());
+                self.comes_to_nothing(&work.attempt, failure.why, &failure.tail)
+            }
+            Fate::Rejected(why) if work.attempt.origin == Origin::Kept => {
+                self.rejected.insert(work.tree.clone());
+                self.comes_to_nothing(&work.attempt, why, "")
+            }
             Fate::Rejected(why) => {
                 self.rejected.insert(work.tree.clone());
                 let iteration = self.iteration(&work, ItemStatus::Blocked, why);
@@ -307,7 +410,8 @@ impl Machine {
     }
 
     pub(super) fn marked(&mut self, iteration: &Iteration) -> Lane {
-        let stale = self.current.take().is_some_and(|current| current.stale);
+        let current = self.current.take();
+        let stale = current.as_ref().is_some_and(|current| current.stale);
         match iteration.to {
             ItemStatus::Done => self.sitting.idle = 0,
             ItemStatus::Blocked => {
@@ -316,24 +420,45 @@ impl Machine {
             }
             ItemStatus::Decision | ItemStatus::Open | ItemStatus::Unknown => {}
         }
+        if iteration.to != ItemStatus::Decision {
+            self.comebacks.remove(&iteration.item);
+        }
         self.progress.forget(&iteration.item);
-        Lane::Idle
+        let proposed = current.map(|current| current.proposed).unwrap_or_default();
+        let then = if proposed.is_empty() { Lane::Idle } else { Lane::Querying(Box::new(scope(iteration, proposed))) };
+        if iteration.to == ItemStatus::Done && self.unpublished {
+            return Lane::Publishing { then: Box::new(then) };
+        }
+        then
+    }
+}
+
+/// What a person is asked about items that a session would add.
+fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
+    let count = if items.len() == 1 { "an item".to_owned() } else { format!("{} items", items.len()) };
+    let text = format!("The agent that worked on {} proposes {count} more. Add?", iteration.item.item);
+    Query {
+        phase: iteration.item.phase.clone(),
+        question: Question::new(DecisionKind::Scope, text),
+        about: About::Scope { items },
+        output: String::new(),
+        item: Some(iteration.item.clone()),
     }
 }
 
 /// What a person is asked where a session left things as they were and the verifier passes all the same.
-fn changed_nothing(work: &Work, summary: &str) -> Question {
+fn changed_nothing(work: &Work, summary: &str) -> Matter {
     let item = &work.attempt.id.item.item;
     if work.revision.is_none() {
         let text = format!("The session changed nothing, and the verifier passes already ({summary}). Is {item} done?");
-        return Question::new(DecisionKind::AlreadyDone, text);
+        let question = Question::new(DecisionKind::AlreadyDone, text);
+        return Matter { question, sense: Sense::AlreadyDone, gates: Vec::new() };
     }
     // The work of an earlier attempt, which failed for another reason than its verifier.
     let text =
         format!("The session added nothing to the work of an earlier attempt, which passes ({summary}). Is it right?");
-    let mut question = Question::new(DecisionKind::Choice, text);
-    question.options = vec!["accept the work".to_owned(), "start again".to_owned()];
-    question
+    let question = Question::new(DecisionKind::Choice, text).with_options(["accept the work", "start again"]);
+    Matter { question, sense: Sense::Work, gates: Vec::new() }
 }
 
 fn asked_by_agent(signal: &Signal) -> Question {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::Trouble,
+    answer::Answer,
     budget::{Budget, Spent, Usage, Usd},
     gate::Ruling,
-    id::{AttemptId, DecisionId, Digest, ItemRef, Revision},
+    id::{AttemptId, DecisionId, Digest, ItemRef, PhaseId, Revision},
     plan::ItemStatus,
     signal::Signal,
     stop::Stop,
@@ -27,6 +28,9 @@ pub enum Fact {
     Opened {
         /// The rules of this invocation.
         rules: Rules,
+        /// What earlier runs of the plan came to; counts where the run begins.
+        #[serde(default, skip_serializing_if = "Carried::is_empty")]
+        carried: Carried,
     },
     /// Somebody asked for the end.
     CancelAsked,
@@ -37,6 +41,13 @@ pub enum Fact {
         /// The attempt.
         attempt: Attempt,
     },
+    /// A phase is done: its items, and its gates.
+    PhaseDone {
+        /// Which.
+        phase: PhaseId,
+        /// Where the branch is.
+        revision: Revision,
+    },
     /// The run ended (until it is opened again).
     Stopped {
         /// How.
@@ -44,7 +55,7 @@ pub enum Fact {
     },
 
     // Replies.
-    /// The branch and the plan were looked at.
+    /// The branch, the plan and the queue were looked at.
     Looked {
         /// Where the branch is.
         tip: Tip,
@@ -52,6 +63,33 @@ pub enum Fact {
         pick: Pick,
         /// How the items stand.
         counts: Counts,
+        /// What people answered meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<Answer>,
+        /// Items that a person took out of the queue by changing their marks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moot: Vec<ItemRef>,
+    },
+    /// What an answer means for the plan was written there.
+    TookIn {
+        /// The answer.
+        answer: Answer,
+        /// Set where the plan said something else and was left alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
+    /// Questions that no longer stand were taken back.
+    Withdrawn {
+        /// Which.
+        ids: Vec<DecisionId>,
+    },
+    /// Work was carried over to the present tip, or could not be.
+    Rebased {
+        /// What stands there now; `None`: nothing does.
+        onto: Option<CarriedOver>,
+        /// The paths that contradict what came meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        conflicts: Vec<String>,
     },
     /// The workspace was made ready, or not.
     Prepared {
@@ -111,10 +149,29 @@ pub enum Fact {
         /// How long it took.
         took_ms: u64,
     },
-    /// The gates ruled on the work.
+    /// The gates ruled: on the work under way, or on a phase.
     Judged {
+        /// The phase at its end; `None`: the work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<PhaseId>,
         /// The ruling.
         ruling: Ruling,
+        /// The gates whose ruling it is, where it is not open.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        by: Vec<String>,
+        /// The gates that were not asked, because a person opened them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        opened: Vec<String>,
+        /// How long it took.
+        #[serde(default)]
+        took_ms: u64,
+    },
+    /// A phase's gates could not be judged, which is nobody's fault who works on it.
+    NotJudged {
+        /// The phase.
+        phase: PhaseId,
+        /// `VERIFIER_BROKEN` or `ENVIRONMENT`, with the particulars.
+        stop: Stop,
     },
     /// The branch moved to the candidate.
     Accepted {
@@ -137,8 +194,9 @@ pub enum Fact {
     Asked {
         /// Its id.
         id: DecisionId,
-        /// The item that it concerns.
-        item: ItemRef,
+        /// The item that it concerns; `None` where it is a phase's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<ItemRef>,
     },
     /// An item's mark was written, and its iteration is over.
     Marked {
@@ -147,6 +205,14 @@ pub enum Fact {
         /// Set where the plan said something else and was left alone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
+    },
+    /// The branch was made known elsewhere, or not.
+    Published {
+        /// Where it is.
+        revision: Revision,
+        /// Why not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// A wait for the agent is over.
     Waited {
@@ -172,6 +238,10 @@ pub struct Rules {
     pub gates: bool,
     /// Whether the verifiers run once on the base before any money is spent.
     pub baseline: bool,
+    /// Whether work can be carried over to a branch that moved.
+    pub rebase: bool,
+    /// Whether the branch is made known elsewhere after each accepted item.
+    pub publish: bool,
 }
 
 impl Default for Rules {
@@ -183,7 +253,28 @@ impl Default for Rules {
             require_signal: false,
             gates: false,
             baseline: true,
+            rebase: false,
+            publish: false,
         }
+    }
+}
+
+/// What earlier runs of a plan came to, for a run that begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Carried {
+    /// The phases that are done.
+    pub finished: Vec<PhaseId>,
+    /// How many phases were finished since the last checkpoint.
+    pub since_checkpoint: u32,
+    /// The items whose own verifiers no longer count at their phase's gate.
+    pub retired: Vec<ItemRef>,
+}
+
+impl Carried {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -206,10 +297,27 @@ pub enum Pick {
     Item(Spec),
     /// This item waits for a person, and no decision is in the queue for it.
     Undecided(Spec),
-    /// No item is open.
+    /// Every item of this phase is done, and the phase is not.
+    Gates(PhaseSpec),
+    /// No item of the phase at hand is open, and not all are done. Holds how they stand.
+    Waiting(Counts),
+    /// Every phase is done.
     Nothing,
     /// The plan can no longer be read. Holds why.
     Invalid(String),
+    /// The plan carries no valid approval. Holds why.
+    NotApproved(String),
+}
+
+/// A phase whose items are done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseSpec {
+    /// The phase.
+    pub phase: PhaseId,
+    /// Whether it has gates.
+    pub gated: bool,
+    /// Whether it is the last one of the plan.
+    pub last: bool,
 }
 
 /// An item as it was picked.
@@ -224,6 +332,9 @@ pub struct Spec {
     /// Whether it is the last open item of its phase.
     #[serde(default)]
     pub last: bool,
+    /// How many blocked items of its phase end the run, where the plan says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_blockers: Option<u32>,
 }
 
 /// How many items stand where.
@@ -264,6 +375,9 @@ pub struct Attempt {
     pub spec: Spec,
     /// The iteration that it belongs to, counted from 1 in the run.
     pub iteration: u32,
+    /// Where its work comes from.
+    #[serde(default)]
+    pub origin: Origin,
     /// The how-manieth charged attempt of the iteration it is, from 1.
     pub charged: u32,
     /// What its workspace starts from: the base, or kept work on top of it.
@@ -275,6 +389,30 @@ pub struct Attempt {
     /// What its session may cost at most, where there is a cost budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_limit: Option<Usd>,
+}
+
+/// Where the work of an attempt comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// From a session.
+    #[default]
+    Session,
+    /// It is there: a person approved it, or the branch moved on before it was accepted. It costs no session.
+    Kept,
+    /// From the branch: a person says that the item is done there.
+    Branch,
+}
+
+/// Work that was carried over to another tip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CarriedOver {
+    /// The new commit.
+    pub revision: Revision,
+    /// The fingerprint of its content.
+    pub tree: Digest,
+    /// How much it changes.
+    pub stat: DiffStat,
 }
 
 /// Whether a workspace is fit for a session.

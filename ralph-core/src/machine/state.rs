@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    fact::{Attempt, Iteration, Rules, Spec},
+    fact::{Attempt, Carried, Iteration, PhaseSpec, Rules, Spec},
     progress::Progress,
 };
 use crate::{
+    answer::Answer,
     budget::{Spent, Usd},
     decision::Question,
     id::{DecisionId, Digest, ItemRef, PhaseId, Revision},
-    plan::ItemStatus,
+    plan::{ItemStatus, Proposal},
     signal::Signal,
     stop::Stop,
     vcs::DiffStat,
@@ -53,7 +54,17 @@ pub struct Machine {
     pub(super) iterations: u32,
     pub(super) numbers: BTreeMap<ItemRef, u32>,
     pub(super) current: Option<Current>,
+    /// The questions in the queue.
+    pub(super) pending: BTreeMap<DecisionId, Pending>,
+    /// Those of them that are about an item, by item.
     pub(super) parked: BTreeMap<ItemRef, DecisionId>,
+    /// How many questions about no attempt were asked; makes their keys distinct.
+    pub(super) questions: u32,
+    /// Items that come back with an answer, or with work that the branch overtook.
+    pub(super) comebacks: BTreeMap<ItemRef, Comeback>,
+    pub(super) phases: Phases,
+    /// Whether the branch holds what was not made known elsewhere.
+    pub(super) unpublished: bool,
     pub(super) accepted: BTreeMap<ItemRef, Revision>,
     pub(super) rejected: BTreeSet<Digest>,
     pub(super) tainted: Tainted,
@@ -73,6 +84,90 @@ pub(super) struct Sitting {
     /// How long was waited for it.
     pub(super) waited_ms: u64,
     pub(super) blocked: BTreeMap<PhaseId, u32>,
+    /// The limits on them that the plan names.
+    pub(super) max_blockers: BTreeMap<PhaseId, u32>,
+    /// Whether the last try to make the branch known was made at the end.
+    pub(super) published_last: bool,
+}
+
+/// A question in the queue, and what its answer means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) phase: PhaseId,
+    pub(super) question: Question,
+    pub(super) about: About,
+}
+
+/// What a question is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum About {
+    /// An item is stuck: the next session is told the answer, and starts from this work.
+    Words { item: ItemRef, work: Option<Held> },
+    /// Whether this work may be accepted.
+    Work { item: ItemRef, work: Held },
+    /// Whether the item is done on the branch already.
+    AlreadyDone { item: ItemRef },
+    /// Whether these gates of the phase open; asked at this tip.
+    Gates { gates: Vec<String>, at: Revision },
+    /// What to do about the phase's closed gate.
+    AutoGate,
+    /// Whether to go on.
+    Checkpoint,
+    /// Whether these items are added.
+    Scope { items: Vec<Proposal> },
+}
+
+impl About {
+    pub(super) fn item(&self) -> Option<&ItemRef> {
+        match self {
+            Self::Words { item, .. } | Self::Work { item, .. } | Self::AlreadyDone { item } => Some(item),
+            Self::Gates { .. } | Self::AutoGate | Self::Checkpoint | Self::Scope { .. } => None,
+        }
+    }
+}
+
+/// Work that is kept while a person is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Held {
+    pub(super) revision: Revision,
+    pub(super) tree: Digest,
+    pub(super) stat: DiffStat,
+    /// The tip that it stands on.
+    pub(super) base: Revision,
+    /// The gates that are open for it once it is approved.
+    pub(super) gates: Vec<String>,
+    /// The attempt that made it.
+    pub(super) attempt: u32,
+}
+
+/// How the next attempt at an item begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Comeback {
+    /// This work is verified and accepted, without a session.
+    pub(super) work: Option<Held>,
+    /// The branch itself is verified, without a session.
+    pub(super) on_branch: bool,
+    /// What the next session is told.
+    pub(super) failure: Option<Failure>,
+    /// What the next session starts from, and the tip that this stands on.
+    pub(super) start: Option<(Revision, Revision)>,
+}
+
+/// How far the phases are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Phases {
+    pub(super) finished: BTreeSet<PhaseId>,
+    pub(super) since_checkpoint: u32,
+    /// The phase after which a person must say that the run may go on.
+    pub(super) checkpoint: Option<PhaseId>,
+    /// The gates that a person opened.
+    pub(super) opened: BTreeMap<PhaseId, BTreeSet<String>>,
+    /// The gates that a person kept closed, at which tip and why.
+    pub(super) refused: BTreeMap<PhaseId, (Revision, String)>,
+    /// The items whose own verifiers no longer count.
+    pub(super) retired: BTreeSet<ItemRef>,
+    /// Whether the branch passed a phase's gates in this run.
+    pub(super) passed: bool,
 }
 
 /// Sites whose build caches are not to be trusted, after a verdict against what was built there.
@@ -104,6 +199,8 @@ pub(super) struct Current {
     pub(super) start: Option<(Revision, Revision)>,
     /// The name under which the last work was kept.
     pub(super) kept: Option<String>,
+    /// Items that its sessions would add.
+    pub(super) proposed: Vec<Proposal>,
 }
 
 /// Why an attempt failed, for the next session.
@@ -176,9 +273,29 @@ pub(super) enum Fate {
     /// Blocked at once.
     Rejected(String),
     /// A person is asked.
-    Parked(Question),
+    Parked(Box<Matter>),
     /// Not the item's doing.
     Interrupted(Next),
+}
+
+/// What a person is asked about an item.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Matter {
+    pub(super) question: Question,
+    pub(super) sense: Sense,
+    /// The gates that ask.
+    pub(super) gates: Vec<String>,
+}
+
+/// What an answer about an item decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Sense {
+    /// How the next session goes on.
+    Words,
+    /// Whether the work is accepted.
+    Work,
+    /// Whether the item is done on the branch.
+    AlreadyDone,
 }
 
 /// Where the lane is. Each state asks for exactly one thing.
@@ -193,6 +310,10 @@ pub(super) enum Lane {
     Undecided(Spec),
     /// Look at the budget, then begin.
     Chosen(Spec),
+    /// Carry kept work over to the tip.
+    Moving(Attempt, Held),
+    /// Verify the branch, which a person says has the item already.
+    Confirming(Attempt),
     /// Make the workspace.
     Begun(Attempt),
     /// Run the session. Holds the fingerprint of what it starts from.
@@ -214,13 +335,37 @@ pub(super) enum Lane {
     /// Keep the work aside.
     Parting(Work, Revision, Fate),
     /// Ask a person.
-    Asking(Work, Question),
+    Asking(Work, Box<Matter>),
+    /// Write into the plan what these answers mean, one after the other.
+    Taking(Vec<Answer>),
+    /// Take questions back that no longer stand, and go on with `then`.
+    Withdrawing { ids: Vec<DecisionId>, why: String, then: Box<Lane> },
+    /// Let the phase's gates judge.
+    AtGates(PhaseSpec),
+    /// Record that the phase is done.
+    Finishing(PhaseSpec),
+    /// Ask a person about a phase.
+    Querying(Box<Query>),
+    /// Make the branch known elsewhere, and go on with `then`.
+    Publishing { then: Box<Lane> },
     /// Write the item's mark.
     Marking { iteration: Iteration, from: ItemStatus },
     /// Nothing had to be done: verify the tip all the same.
     Closing,
     /// Record the end, and be `then` when the run is opened again.
     Halt { stop: Stop, then: Box<Lane> },
+}
+
+/// A question about a phase, and what its answer means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Query {
+    pub(super) phase: PhaseId,
+    pub(super) question: Question,
+    pub(super) about: About,
+    /// The end of a verifier's output.
+    pub(super) output: String,
+    /// The item whose session proposes it.
+    pub(super) item: Option<ItemRef>,
 }
 
 impl Machine {
@@ -257,6 +402,35 @@ impl Machine {
     /// The items that wait for a person, with their decisions.
     pub fn parked(&self) -> &BTreeMap<ItemRef, DecisionId> {
         &self.parked
+    }
+
+    /// The phases that are done, gates included.
+    pub fn finished(&self) -> &BTreeSet<PhaseId> {
+        &self.phases.finished
+    }
+
+    /// How many phases were finished since the last checkpoint.
+    pub fn since_checkpoint(&self) -> u32 {
+        self.phases.since_checkpoint
+    }
+
+    /// What a later run of the plan begins with.
+    pub fn carried(&self) -> Carried {
+        Carried {
+            finished: self.phases.finished.iter().cloned().collect(),
+            since_checkpoint: self.phases.since_checkpoint,
+            retired: self.phases.retired.iter().cloned().collect(),
+        }
+    }
+
+    /// The questions that wait for a person.
+    pub fn pending(&self) -> impl Iterator<Item = &DecisionId> {
+        self.pending.keys()
+    }
+
+    /// Whether the branch holds what was not made known elsewhere.
+    pub fn unpublished(&self) -> bool {
+        self.unpublished
     }
 
     /// How many iterations the run has begun.

@@ -2,15 +2,15 @@
 
 use super::{
     fact::{Attempt, Fact, Iteration, Spec},
-    state::{Ending, Failure, Fate, Lane, Machine, Round, Work},
+    state::{About, Ending, Failure, Fate, Lane, Machine, Query, Round, Work},
 };
 use crate::{
-    budget::{Spent, Usd},
+    answer::Answer,
     decision::{DecisionKind, Question},
-    id::{AttemptId, ItemRef, PhaseId, Revision},
-    plan::ItemStatus,
+    id::{AttemptId, DecisionId, ItemRef, PhaseId, Revision},
+    plan::{ItemStatus, Proposal},
     stop::{Stop, StopReason},
-    vcs::{Caches, KeepKind},
+    vcs::{Caches, DiffStat, KeepKind},
     verify::Stage,
 };
 
@@ -42,6 +42,31 @@ pub enum Effect {
         expect: Option<Revision>,
         /// The items for which a decision is in the queue.
         parked: Vec<ItemRef>,
+        /// The decisions that wait for an answer.
+        pending: Vec<DecisionId>,
+        /// The phases that are done.
+        finished: Vec<PhaseId>,
+    },
+    /// Write into the plan what an answer means. Answer: [`Fact::TookIn`].
+    TakeIn {
+        /// The answer.
+        answer: Answer,
+        /// What it changes.
+        change: PlanChange,
+    },
+    /// Take questions back. Answer: [`Fact::Withdrawn`].
+    Withdraw {
+        /// Which.
+        ids: Vec<DecisionId>,
+        /// Why.
+        why: String,
+    },
+    /// Carry work over to the tip. Answer: [`Fact::Rebased`].
+    Rebase {
+        /// The attempt; its base is the tip.
+        attempt: Attempt,
+        /// The work.
+        revision: Revision,
     },
     /// Stand the attempt's start in the workspace, and set it up. Answer: [`Fact::Prepared`].
     Prepare {
@@ -78,12 +103,32 @@ pub enum Effect {
         /// What becomes of build caches, where something is placed.
         caches: Caches,
     },
+    /// Let the verifiers judge the branch for every phase. Answer: [`Fact::Verified`].
+    VerifyPlan {
+        /// The tip.
+        revision: Revision,
+        /// The items whose own verifiers no longer count.
+        retired: Vec<ItemRef>,
+    },
     /// Let the gates judge. Answer: [`Fact::Judged`].
     Judge {
         /// The attempt.
         attempt: Attempt,
         /// Its candidate.
         revision: Revision,
+        /// The gates that a person opened for it.
+        opened: Vec<String>,
+    },
+    /// Let a phase's gates judge. Answer: [`Fact::Judged`] or [`Fact::NotJudged`].
+    JudgePhase {
+        /// The phase.
+        phase: PhaseId,
+        /// The tip.
+        revision: Revision,
+        /// The gates that a person opened.
+        opened: Vec<String>,
+        /// The items whose own verifiers no longer count.
+        retired: Vec<ItemRef>,
     },
     /// Compare the item's row, then move the branch. Answer: [`Fact::Accepted`] or [`Fact::NotAccepted`].
     Accept {
@@ -103,12 +148,13 @@ pub enum Effect {
     },
     /// Put a decision into the queue. Answer: [`Fact::Asked`].
     Ask {
-        /// The item.
-        item: ItemRef,
         /// What is asked.
-        question: Question,
-        /// The work that it is about.
-        revision: Option<Revision>,
+        request: Box<Request>,
+    },
+    /// Make the branch known elsewhere. Answer: [`Fact::Published`].
+    Publish {
+        /// Where it is.
+        revision: Revision,
     },
     /// Write an item's mark. Answer: [`Fact::Marked`].
     Mark {
@@ -126,6 +172,55 @@ pub enum Effect {
     },
 }
 
+/// What an answer changes in the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanChange {
+    /// Nothing.
+    Nothing,
+    /// The item keeps the answer.
+    Note {
+        /// Which.
+        item: ItemRef,
+    },
+    /// The item keeps the answer and is open again.
+    Reopen {
+        /// Which.
+        item: ItemRef,
+        /// The status that it should have now.
+        from: ItemStatus,
+    },
+    /// The phase gets these items.
+    Extend {
+        /// Which.
+        phase: PhaseId,
+        /// The items.
+        items: Vec<Proposal>,
+    },
+}
+
+/// A question with everything that belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The phase.
+    pub phase: PhaseId,
+    /// The item, where it concerns one.
+    pub item: Option<ItemRef>,
+    /// What is asked.
+    pub question: Question,
+    /// The work that it is about; at a phase the tip.
+    pub revision: Option<Revision>,
+    /// The name under which the work is kept.
+    pub kept: Option<String>,
+    /// How much the work changes.
+    pub stat: Option<DiffStat>,
+    /// What the agent wrote about it.
+    pub said: String,
+    /// The end of a verifier's output.
+    pub output: String,
+    /// Items that an agent proposes.
+    pub proposed: Vec<Proposal>,
+}
+
 impl Machine {
     /// What is to be done next. Pure: the same state gives the same step.
     pub fn step(&self) -> Step {
@@ -136,11 +231,29 @@ impl Machine {
             return stop(Stop::new(StopReason::Cancelled, ""));
         }
         match &self.lane {
-            Lane::Halt { stop: reason, .. } => stop(reason.clone()),
+            Lane::Halt { stop: reason, .. } => match self.last_publish() {
+                Some(publish) => publish,
+                None => stop(reason.clone()),
+            },
             Lane::Idle => self.ask(
                 format!("look/{}", self.facts),
-                Effect::Look { expect: self.tip.clone(), parked: self.parked.keys().cloned().collect() },
+                Effect::Look {
+                    expect: self.tip.clone(),
+                    parked: self.parked.keys().cloned().collect(),
+                    pending: self.pending.keys().cloned().collect(),
+                    finished: self.phases.finished.iter().cloned().collect(),
+                },
             ),
+            Lane::Taking(answers) => match answers.first() {
+                Some(answer) => self.ask(
+                    format!("take-in/{}", answer.decision),
+                    Effect::TakeIn { answer: answer.clone(), change: self.change(answer) },
+                ),
+                None => stop(Stop::new(StopReason::Fault, "there is no answer to take in")),
+            },
+            Lane::Withdrawing { ids, why, .. } => {
+                self.ask(format!("withdraw/{}", self.facts), Effect::Withdraw { ids: ids.clone(), why: why.clone() })
+            }
             Lane::Baseline { spec, moved_to } => self.ask(
                 format!("baseline/{}", self.facts),
                 Effect::Verify {
@@ -152,17 +265,27 @@ impl Machine {
                 },
             ),
             Lane::Undecided(spec) => {
-                let text = format!("{} is marked as waiting for a decision. What is to be decided?", spec.item.item);
+                let query = undecided(spec);
                 self.ask(
-                    format!("{}/marked", spec.item),
-                    Effect::Ask {
-                        item: spec.item.clone(),
-                        question: Question::new(DecisionKind::Choice, text),
-                        revision: None,
-                    },
+                    format!("{}/marked/{}", spec.item, self.questions),
+                    Effect::Ask { request: Box::new(self.query(&query)) },
                 )
             }
             Lane::Chosen(spec) => self.begin(spec),
+            Lane::Moving(attempt, held) => self.ask(
+                key(&attempt.id, "rebase"),
+                Effect::Rebase { attempt: attempt.clone(), revision: held.revision.clone() },
+            ),
+            Lane::Confirming(attempt) => self.ask(
+                key(&attempt.id, "confirm"),
+                Effect::Verify {
+                    stage: Stage::Candidate,
+                    attempt: Some(attempt.clone()),
+                    phase: Some(attempt.id.item.phase.clone()),
+                    revision: Some(attempt.base.clone()),
+                    caches: Caches::Drop,
+                },
+            ),
             Lane::Begun(attempt) => self.ask(
                 key(&attempt.id, "prepare"),
                 Effect::Prepare {
@@ -198,8 +321,38 @@ impl Machine {
             Lane::Doubt(work) => self.verify(work, Round::Candidate, "doubt"),
             Lane::Gated(work, revision) => self.ask(
                 key(&work.attempt.id, "judge"),
-                Effect::Judge { attempt: work.attempt.clone(), revision: revision.clone() },
+                Effect::Judge {
+                    attempt: work.attempt.clone(),
+                    revision: revision.clone(),
+                    opened: self.opened(&work.attempt.id.item),
+                },
             ),
+            Lane::AtGates(spec) => match &self.tip {
+                Some(tip) => self.ask(
+                    format!("{}/gates/{}", spec.phase, self.facts),
+                    Effect::JudgePhase {
+                        phase: spec.phase.clone(),
+                        revision: tip.clone(),
+                        opened: self.phases.opened.get(&spec.phase).into_iter().flatten().cloned().collect(),
+                        retired: self.phases.retired.iter().filter(|item| item.phase == spec.phase).cloned().collect(),
+                    },
+                ),
+                None => stop(Stop::new(StopReason::Fault, "a phase ended before the branch was looked at")),
+            },
+            Lane::Finishing(spec) => match &self.tip {
+                Some(tip) => {
+                    Step::Record(Box::new(Fact::PhaseDone { phase: spec.phase.clone(), revision: tip.clone() }))
+                }
+                None => stop(Stop::new(StopReason::Fault, "a phase ended before the branch was looked at")),
+            },
+            Lane::Querying(query) => self.ask(
+                format!("{}/{}/{}", query.phase, query.question.kind, self.questions),
+                Effect::Ask { request: Box::new(self.query(query)) },
+            ),
+            Lane::Publishing { .. } => match &self.tip {
+                Some(tip) => self.publish(tip),
+                None => stop(Stop::new(StopReason::Fault, "there is nothing to publish")),
+            },
             Lane::Proven(work, revision) => self.ask(
                 key(&work.attempt.id, "accept"),
                 Effect::Accept { attempt: work.attempt.clone(), revision: revision.clone() },
@@ -216,29 +369,40 @@ impl Machine {
                     },
                 },
             ),
-            Lane::Asking(work, question) => self.ask(
-                key(&work.attempt.id, "ask"),
-                Effect::Ask {
-                    item: work.attempt.id.item.clone(),
-                    question: question.clone(),
-                    revision: work.revision.clone(),
-                },
-            ),
+            Lane::Asking(work, matter) => {
+                self.ask(key(&work.attempt.id, "ask"), Effect::Ask { request: Box::new(self.matter(work, matter)) })
+            }
             Lane::Marking { iteration, from } => self.ask(
                 format!("{}/mark/{}", iteration.item, iteration.number),
                 Effect::Mark { iteration: iteration.clone(), from: *from },
             ),
-            Lane::Closing => self.ask(
-                format!("closing/{}", self.facts),
-                Effect::Verify {
-                    stage: Stage::Gate,
-                    attempt: None,
-                    phase: None,
-                    revision: self.tip.clone(),
-                    caches: Caches::Drop,
-                },
-            ),
+            Lane::Closing => match &self.tip {
+                Some(tip) => self.ask(
+                    format!("closing/{}", self.facts),
+                    Effect::VerifyPlan {
+                        revision: tip.clone(),
+                        retired: self.phases.retired.iter().cloned().collect(),
+                    },
+                ),
+                None => stop(Stop::new(StopReason::Fault, "a plan ended before the branch was looked at")),
+            },
         }
+    }
+
+    /// The gates that are open for the work on `item`.
+    fn opened(&self, item: &ItemRef) -> Vec<String> {
+        let work = self.comebacks.get(item).and_then(|comeback| comeback.work.as_ref());
+        work.map(|held| held.gates.clone()).unwrap_or_default()
+    }
+
+    /// What was not made known elsewhere is tried once more before the run ends.
+    fn last_publish(&self) -> Option<Step> {
+        let due = self.rules.publish && self.unpublished && !self.sitting.published_last && !self.cancel;
+        self.tip.as_ref().filter(|_| due).map(|tip| self.publish(tip))
+    }
+
+    fn publish(&self, tip: &Revision) -> Step {
+        self.ask(format!("publish/{}", self.facts), Effect::Publish { revision: tip.clone() })
     }
 
     fn ask(&self, key: String, effect: Effect) -> Step {
@@ -259,12 +423,20 @@ impl Machine {
             | Lane::Blame { .. }
             | Lane::Doubt(_)
             | Lane::Gated(..)
+            | Lane::Moving(..)
+            | Lane::Confirming(_)
+            | Lane::Taking(_)
+            | Lane::Withdrawing { .. }
+            | Lane::AtGates(_)
+            | Lane::Publishing { .. }
             | Lane::Closing => true,
             // A session that was cancelled together with the run leaves its report to be captured.
             Lane::Left(_, _, Ending::Judge(_) | Ending::Keep(_))
             | Lane::Proven(..)
             | Lane::Parting(..)
             | Lane::Asking(..)
+            | Lane::Querying(_)
+            | Lane::Finishing(_)
             | Lane::Marking { .. }
             | Lane::Halt { .. } => false,
         }
@@ -290,109 +462,24 @@ impl Machine {
     fn clean_caches(&self, last_word: bool) -> Caches {
         if last_word || self.tainted.clean { Caches::Drop } else { Caches::Keep }
     }
-
-    /// Budgets bind here: before a session, never between a session and its verdict.
-    fn begin(&self, spec: &Spec) -> Step {
-        if let Some(reason) = self.spent_out(spec) {
-            return stop(reason);
-        }
-        let Some(base) = self.tip.clone() else {
-            return stop(Stop::new(StopReason::Fault, "an item was chosen before the branch was looked at"));
-        };
-        let current = self.current.as_ref().filter(|current| current.item == spec.item);
-        // Work on another base is not started from: it would take back what was committed since.
-        let start = current
-            .and_then(|current| current.start.as_ref())
-            .filter(|(_, stands_on)| *stands_on == base)
-            .map_or_else(|| base.clone(), |(work, _)| work.clone());
-        let budget = &self.rules.budget;
-        let cost_left = budget.cost.map(|limit| limit.saturating_sub(self.spent.cost + self.reserved.cost));
-        let attempt = Attempt {
-            id: AttemptId {
-                item: spec.item.clone(),
-                number: self.numbers.get(&spec.item).map_or(1, |number| number + 1),
-            },
-            spec: spec.clone(),
-            iteration: current.map_or(self.iterations + 1, |current| current.number),
-            charged: current.map_or(1, |current| current.failed + 1),
-            start,
-            base,
-            reserve: self.reserve(cost_left),
-            cost_limit: cost_left,
-        };
-        Step::Record(Box::new(Fact::Began { attempt }))
-    }
-
-    /// What is set aside for a session: as much as the dearest so far, a tenth of the budget before there was one.
-    fn reserve(&self, cost_left: Option<Usd>) -> Spent {
-        let budget = &self.rules.budget;
-        let mut reserve = Spent::default();
-        if let (Some(limit), Some(left)) = (budget.cost, cost_left) {
-            let usual =
-                if self.dearest.cost > Usd::ZERO { self.dearest.cost } else { Usd::from_micros(limit.micros() / 10) };
-            reserve.cost = usual.min(left);
-        }
-        if let Some(limit) = budget.tokens {
-            let left = limit.saturating_sub(self.spent.tokens.saturating_add(self.reserved.tokens));
-            let usual = if self.dearest.tokens > 0 { self.dearest.tokens } else { limit / 10 };
-            reserve.tokens = usual.min(left);
-        }
-        reserve
-    }
-
-    /// The first reason, in the order of precedence, for which no session may begin now.
-    fn spent_out(&self, spec: &Spec) -> Option<Stop> {
-        let (budget, sitting) = (&self.rules.budget, &self.sitting);
-        if let Some(stop) = self.blocker_limit() {
-            return Some(stop);
-        }
-        if sitting.idle >= budget.no_progress {
-            let detail = format!("{} iterations in a row changed nothing for the better", sitting.idle);
-            return Some(Stop::new(StopReason::NoProgress, detail));
-        }
-        let counted = self.current.as_ref().is_some_and(|current| current.item == spec.item && current.counted);
-        let exhausted = |what: String| Some(Stop::new(StopReason::BudgetExhausted, what));
-        if !counted && sitting.iterations >= budget.iterations {
-            return exhausted(format!("iterations: {} of {}", sitting.iterations, budget.iterations));
-        }
-        if u128::from(sitting.took_ms) >= budget.time.as_millis() {
-            return exhausted(format!("time: {} s of {} s", sitting.took_ms / 1000, budget.time.as_secs()));
-        }
-        if sitting.sessions >= budget.sessions {
-            return exhausted(format!("sessions: {} of {}", sitting.sessions, budget.sessions));
-        }
-        match budget.cost {
-            Some(limit) if self.spent.cost >= limit => {
-                return exhausted(format!("cost_usd: {} of {limit}", self.spent.cost));
-            }
-            _ => {}
-        }
-        match budget.tokens {
-            Some(limit) if self.spent.tokens >= limit => exhausted(format!("tokens: {} of {limit}", self.spent.tokens)),
-            _ => None,
-        }
-    }
-
-    /// Whether too many items are blocked.
-    pub(super) fn blocker_limit(&self) -> Option<Stop> {
-        let budget = &self.rules.budget;
-        let full = self.sitting.blocked.iter().find(|(_, count)| **count >= budget.blockers_per_phase);
-        if let Some((phase, count)) = full {
-            let detail = format!("{count} blocked items in {phase}, the limit is {}", budget.blockers_per_phase);
-            return Some(Stop::new(StopReason::BlockerLimit, detail));
-        }
-        let all: u32 = self.sitting.blocked.values().sum();
-        (all >= budget.blockers_per_plan).then(|| {
-            let detail = format!("{all} blocked items, the limit is {}", budget.blockers_per_plan);
-            Stop::new(StopReason::BlockerLimit, detail)
-        })
-    }
 }
 
 fn key(attempt: &AttemptId, kind: &str) -> String {
     format!("{}/{}/{kind}", attempt.item, attempt.number)
 }
 
-fn stop(stop: Stop) -> Step {
+/// What is asked about an item that somebody marked so.
+pub(super) fn undecided(spec: &Spec) -> Query {
+    let text = format!("{} is marked as waiting for a decision. What is to be decided?", spec.item.item);
+    Query {
+        phase: spec.item.phase.clone(),
+        question: Question::new(DecisionKind::Choice, text),
+        about: About::Words { item: spec.item.clone(), work: None },
+        output: String::new(),
+        item: Some(spec.item.clone()),
+    }
+}
+
+pub(super) fn stop(stop: Stop) -> Step {
     Step::Record(Box::new(Fact::Stopped { stop }))
 }

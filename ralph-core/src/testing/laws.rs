@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    AttemptId, Digest, ItemRef, ItemStatus, Record, Revision, SignalStatus, Spent, Stage, StopReason, Tip, Usd,
-    machine::{Attempt, Counts, End, Fact, Machine, Pick, Readiness, Rules, VerifyOutcome},
+    Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Ruling, SignalStatus,
+    Spent, Stage, StopReason, Tip, Usd,
+    machine::{Attempt, Counts, End, Fact, Machine, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules, VerifyOutcome},
 };
 
 /// A broken law.
@@ -25,6 +26,7 @@ const RECORD_MAX: usize = 64 * 1024;
 /// The account of a run, for its laws.
 #[derive(Debug, Default)]
 pub struct LawBook {
+    seq: u64,
     rules: Rules,
     open: bool,
     cancel_asked: bool,
@@ -51,6 +53,20 @@ pub struct LawBook {
     counts: Counts,
     nothing_open: bool,
     closing_passed: bool,
+    /// The questions in the queue, with the items that they are about.
+    pending: BTreeMap<DecisionId, Option<ItemRef>>,
+    taken: BTreeSet<DecisionId>,
+    /// Items whose work, or whose state on the branch, a person approved, or the branch overtook.
+    may_return: BTreeSet<ItemRef>,
+    /// Phases about which a person answered.
+    answered_phases: bool,
+    /// The phase that the last look found at its end.
+    at_gates: Option<PhaseSpec>,
+    gate_open: Option<(PhaseId, Option<Revision>)>,
+    gates_passed: bool,
+    gate_objects: bool,
+    confirmed: bool,
+    since_checkpoint: u32,
     machine: Machine,
     violations: Vec<Violation>,
 }
@@ -84,6 +100,7 @@ impl LawBook {
         if let Err(error) = self.machine.apply(&record.fact) {
             self.broken("L13", format!("record {} does not replay: {error}", record.seq));
         }
+        self.seq = record.seq;
         let opens = matches!(record.fact, Fact::Opened { .. });
         self.hold("L8", self.open || opens, || format!("record {} comes after the end", record.seq));
         self.account(&record.fact);
@@ -91,11 +108,20 @@ impl LawBook {
 
     fn account(&mut self, fact: &Fact) {
         match fact {
-            Fact::Opened { rules } => self.opened(rules),
+            Fact::Opened { rules, carried } => self.opened(rules, carried.since_checkpoint),
             Fact::CancelAsked => self.cancel_asked = true,
             Fact::Began { attempt } => self.began(attempt),
             Fact::Stopped { stop } => self.stopped(stop.reason),
-            Fact::Looked { tip, pick, counts } => {
+            Fact::Looked { tip, pick, counts, .. } => {
+                self.at_gates = match pick {
+                    Pick::Gates(spec) => Some(spec.clone()),
+                    Pick::Item(_)
+                    | Pick::Undecided(_)
+                    | Pick::Waiting(_)
+                    | Pick::Nothing
+                    | Pick::Invalid(_)
+                    | Pick::NotApproved(_) => None,
+                };
                 match (tip, self.tip.clone()) {
                     (Tip::At(found), Some(tip)) if !self.by_hand.contains(found) => {
                         self.hold("L2", *found == tip, || format!("the branch is at {found}, accepted was {tip}"));
@@ -156,14 +182,37 @@ impl LawBook {
                     self.loose.remove(candidate);
                 }
             }
-            Fact::Asked { item, .. } => {
-                self.asked.insert(item.clone());
+            Fact::Asked { id, item } => {
+                self.asked.extend(item.clone());
+                self.pending.insert(id.clone(), item.clone());
             }
+            Fact::TookIn { answer, .. } => self.took_in(answer),
+            Fact::Withdrawn { ids } => ids.iter().for_each(|id| {
+                self.pending.remove(id);
+            }),
+            Fact::Rebased { onto, .. } => {
+                // What it was made from has a name.
+                if let Some(onto) = onto {
+                    self.candidate = Some(onto.revision.clone());
+                }
+            }
+            Fact::Judged { phase: None, ruling, opened, .. } => {
+                self.gate_objects = *ruling != Ruling::Open;
+                let returns = self.attempt.as_ref().is_some_and(|attempt| attempt.origin == Origin::Kept);
+                self.hold("L3", opened.is_empty() || returns, || format!("nobody opened {opened:?}"));
+            }
+            Fact::Judged { phase: Some(phase), ruling, opened, .. } => {
+                let answered = self.answered_phases;
+                self.hold("L3", opened.is_empty() || answered, || format!("nobody opened {opened:?} of {phase}"));
+                self.gate_open = (*ruling == Ruling::Open).then(|| (phase.clone(), self.tip.clone()));
+                self.gates_passed |= *ruling == Ruling::Open;
+            }
+            Fact::PhaseDone { phase, revision } => self.phase_done(phase, revision),
             Fact::Marked { iteration, .. } => {
                 let item = &iteration.item;
                 match iteration.to {
                     ItemStatus::Done => {
-                        let proven = self.accepted.contains_key(item);
+                        let proven = self.accepted.contains_key(item) || self.confirmed;
                         self.hold("L1", proven, || format!("{item} is marked done and was never accepted"));
                         let first = self.done.insert(item.clone());
                         self.hold("L6", first, || format!("{item} is done twice"));
@@ -186,11 +235,19 @@ impl LawBook {
                 self.hold("L9", lost.is_empty(), || format!("work on {item} is lost: {lost:?}"));
                 self.attempt = None;
             }
-            Fact::Judged { .. } | Fact::NotAccepted { .. } | Fact::Waited { .. } => {}
+            Fact::NotAccepted { why } => {
+                if let (Refusal::Overtaken(_), Some(attempt)) = (why, &self.attempt) {
+                    self.may_return.insert(attempt.id.item.clone());
+                }
+            }
+            Fact::NotJudged { .. } | Fact::Published { .. } | Fact::Waited { .. } => {}
         }
     }
 
-    fn opened(&mut self, rules: &Rules) {
+    fn opened(&mut self, rules: &Rules, carried: u32) {
+        if self.seq == 1 {
+            self.since_checkpoint = carried;
+        }
         self.rules = rules.clone();
         self.open = true;
         self.cancel_asked = false;
@@ -203,26 +260,38 @@ impl LawBook {
         let fresh = self.seen.insert(attempt.id.clone());
         self.hold("L6", fresh, || format!("attempt {} begins twice", attempt.id));
         self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{} stands on an old tip", attempt.id));
-        self.sessions += 1;
-        self.iterations.insert(attempt.iteration);
+        match attempt.origin {
+            Origin::Session => {
+                self.sessions += 1;
+                self.iterations.insert(attempt.iteration);
+            }
+            Origin::Kept | Origin::Branch => {
+                let may = self.may_return.contains(&attempt.id.item);
+                self.hold("L3", may, || format!("{} comes back, and nobody approved it", attempt.id.item));
+            }
+        }
+        let (since, every) = (self.since_checkpoint, budget.checkpoint_every);
+        self.hold("L8", since < every, || format!("the run goes on beyond the checkpoint after {since} phases"));
         let (sessions, iterations) = (self.sessions, self.iterations.len());
         self.hold("L7", sessions <= budget.sessions, || format!("session {sessions} of {}", budget.sessions));
         self.hold("L7", iterations <= budget.iterations as usize, || {
             format!("iteration {iterations} of {}", budget.iterations)
         });
-        if let Some(limit) = budget.cost {
+        if let Some(limit) = budget.cost.filter(|_| attempt.origin == Origin::Session) {
             let charged = self.charged.cost;
             self.hold("L7", charged < limit, || format!("a session begins after {charged} of {limit}"));
             self.hold("L7", attempt.reserve.cost > Usd::ZERO, || "nothing is set aside for a session".to_owned());
         }
-        if let Some(limit) = budget.tokens {
+        if let Some(limit) = budget.tokens.filter(|_| attempt.origin == Origin::Session) {
             let charged = self.charged.tokens;
             self.hold("L7", charged < limit, || format!("a session begins after {charged} of {limit} tokens"));
         }
         // What an attempt goes on from is part of what it leaves.
         self.loose.remove(&attempt.start);
         self.attempt = Some(attempt.clone());
-        self.candidate = None;
+        self.candidate = (attempt.origin == Origin::Kept).then(|| attempt.start.clone());
+        self.gate_objects = false;
+        self.confirmed = false;
         self.passed.clear();
         self.parks = false;
         self.signalled = false;
@@ -232,6 +301,11 @@ impl LawBook {
         match (stage, outcome) {
             (Stage::Workspace, VerifyOutcome::Pass) => {
                 self.passed.insert(stage);
+            }
+            (Stage::Candidate, outcome)
+                if self.attempt.as_ref().is_some_and(|attempt| attempt.origin == Origin::Branch) =>
+            {
+                self.confirmed = outcome == VerifyOutcome::Pass && revision == self.tip.as_ref();
             }
             (Stage::Candidate, VerifyOutcome::Pass) if revision == self.candidate.as_ref() => {
                 self.passed.insert(stage);
@@ -253,6 +327,8 @@ impl LawBook {
         let same = self.candidate.as_ref() == Some(revision);
         self.hold("L1", twice && same, || format!("{revision} was accepted without two passes"));
         self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{revision} does not stand on the tip"));
+        let objects = self.gate_objects;
+        self.hold("L4", !objects, || format!("{revision} was accepted although a gate was not open"));
         let parks = self.parks;
         self.hold("L3", !parks, || format!("{revision} was accepted although its session asked for a person"));
         let silent = self.rules.require_signal && !self.signalled;
@@ -264,6 +340,38 @@ impl LawBook {
         self.passed.clear();
     }
 
+    fn took_in(&mut self, answer: &Answer) {
+        let id = &answer.decision;
+        let first = self.taken.insert(id.clone());
+        self.hold("L6", first, || format!("the answer to {id} was taken in twice"));
+        let Some(about) = self.pending.remove(id) else {
+            return self.broken("L3", format!("an answer to {id}, which nobody asked"));
+        };
+        let agrees = matches!(answer.reply, Reply::Approve | Reply::Choice(_));
+        match about {
+            Some(item) if agrees => {
+                self.may_return.insert(item);
+            }
+            Some(_) => {}
+            None => {
+                self.answered_phases = true;
+                if answer.reply == Reply::Continue {
+                    self.since_checkpoint = 0;
+                }
+            }
+        }
+    }
+
+    fn phase_done(&mut self, phase: &PhaseId, revision: &Revision) {
+        let spec = self.at_gates.take().filter(|spec| spec.phase == *phase);
+        let Some(spec) = spec else { return self.broken("L8", format!("{phase} is done with items that are not")) };
+        let open = self.gate_open.as_ref() == Some(&(phase.clone(), Some(revision.clone())));
+        self.hold("L8", open || !spec.gated, || format!("{phase} is done, and its gates are not open at {revision}"));
+        if !spec.last {
+            self.since_checkpoint += 1;
+        }
+    }
+
     fn stopped(&mut self, reason: StopReason) {
         self.open = false;
         let asked = self.cancel_asked;
@@ -273,7 +381,9 @@ impl LawBook {
             let finished = self.nothing_open && counts.open + counts.decision + counts.blocked + counts.unknown == 0;
             self.hold("L8", finished, || format!("success with {counts:?}"));
             self.hold("L12", counts.done > 0, || "success without a single item".to_owned());
-            let verified = !self.accepted.is_empty() || self.closing_passed;
+            let waiting = self.pending.len();
+            self.hold("L8", waiting == 0, || format!("success with {waiting} questions in the queue"));
+            let verified = !self.accepted.is_empty() || self.closing_passed || self.gates_passed;
             self.hold("L8", verified, || "success of a run in which nothing was verified".to_owned());
         }
     }

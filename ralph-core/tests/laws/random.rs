@@ -1,11 +1,15 @@
 //! The machine under random facts: whatever the world answers, the laws hold.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use ralph_core::{
-    Budget, DecisionId, DecisionKind, DiffStat, Digest, Finding, FindingKind, ItemRef, Part, Question, Record,
-    Revision, Ruling, Signal, SignalStatus, Tip, Tokens, Trouble, Usage, Usd,
+    Answer, Budget, DecisionId, DecisionKind, DiffStat, Digest, Finding, FindingKind, ItemId, ItemRef, Part, PhaseId,
+    Proposal, Question, Record, Reply, Revision, Ruling, Signal, SignalStatus, Stage, Stop, StopReason, Tip, Tokens,
+    Trouble, Usage, Usd,
     machine::{
-        Counts, Effect, End, Fact, Machine, Pick, Readiness, Refusal, RetryFrom, Rules, Spec, Step, VerifyOutcome,
+        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, PhaseSpec, Pick, PlanChange, Readiness, Refusal,
+        RetryFrom, Rules, Spec, Step, VerifyOutcome,
     },
     testing::laws::LawBook,
 };
@@ -32,18 +36,77 @@ impl Dice<'_> {
 struct World<'a> {
     dice: Dice<'a>,
     status: Vec<char>,
+    /// How many phases the items are dealt out to, in order.
+    phases: usize,
+    gated: bool,
+    asked: u32,
+    answered: BTreeSet<DecisionId>,
     edits: u32,
     tip: u32,
     made: u32,
 }
 
 impl World<'_> {
+    fn phase(&self, index: usize) -> usize {
+        index * self.phases / self.status.len()
+    }
+
+    fn phase_name(phase: usize) -> PhaseId {
+        PhaseId::new(format!("P{phase}"))
+    }
+
+    fn name(&self, index: usize) -> ItemRef {
+        ItemRef::new(Self::phase_name(self.phase(index)), format!("R{index}").as_str())
+    }
+
+    fn indices(&self, phase: usize) -> impl Iterator<Item = usize> {
+        (0..self.status.len()).filter(move |index| self.phase(*index) == phase)
+    }
+
     fn spec(&self, index: usize) -> Spec {
         Spec {
-            item: ItemRef::new("P1", format!("R{index}").as_str()),
+            item: self.name(index),
             title: format!("item {index}"),
             digest: Digest::new(format!("{index}/{}", self.edits)),
-            last: self.status.iter().filter(|status| **status == ' ').count() == 1,
+            last: self.indices(self.phase(index)).filter(|index| self.status[*index] == ' ').count() == 1,
+            max_blockers: None,
+        }
+    }
+
+    fn pick(&self, parked: &[ItemRef], finished: &[PhaseId]) -> Pick {
+        let undecided =
+            (0..self.status.len()).find(|index| self.status[*index] == '?' && !parked.contains(&self.name(*index)));
+        if let Some(index) = undecided {
+            return Pick::Undecided(self.spec(index));
+        }
+        for phase in 0..self.phases {
+            let done = self.indices(phase).all(|index| self.status[index] == 'x');
+            if done && finished.contains(&Self::phase_name(phase)) {
+                continue;
+            }
+            if done {
+                let last = phase + 1 == self.phases;
+                return Pick::Gates(PhaseSpec { phase: Self::phase_name(phase), gated: self.gated, last });
+            }
+            return match self.indices(phase).find(|index| self.status[*index] == ' ') {
+                Some(index) => Pick::Item(self.spec(index)),
+                None => Pick::Waiting(self.counts_of(self.indices(phase))),
+            };
+        }
+        Pick::Nothing
+    }
+
+    /// Any answer to any question: the machine has to cope.
+    fn reply(&mut self) -> Reply {
+        let item = ItemId::new(format!("R{}", self.dice.roll(4)));
+        match self.dice.roll(9) {
+            0..=2 => Reply::Approve,
+            3 => Reply::Reject("no".to_owned()),
+            4 => Reply::Continue,
+            5 => Reply::Retry,
+            6 => Reply::Reopen(item),
+            7 => Reply::Retire(item),
+            _ => Reply::Choice("accept the work".to_owned()),
         }
     }
 
@@ -52,17 +115,23 @@ impl World<'_> {
         Revision::new(format!("r{}", self.made))
     }
 
-    fn counts(&self) -> Counts {
-        let count = |mark| self.status.iter().filter(|status| **status == mark).count() as u64;
+    fn counts_of(&self, indices: impl Iterator<Item = usize>) -> Counts {
         let mut counts = Counts::default();
-        (counts.open, counts.done, counts.decision, counts.blocked) = (count(' '), count('x'), count('?'), count('!'));
+        for index in indices {
+            match self.status[index] {
+                ' ' => counts.open += 1,
+                'x' => counts.done += 1,
+                '?' => counts.decision += 1,
+                _ => counts.blocked += 1,
+            }
+        }
         counts
     }
 
     fn answer(&mut self, effect: &Effect) -> Fact {
         let took_ms = u64::from(self.dice.roll(1000));
         match effect {
-            Effect::Look { expect, parked } => {
+            Effect::Look { expect, parked, pending, finished } => {
                 let at = expect.clone().unwrap_or_else(|| Revision::new("start"));
                 let tip = match self.dice.roll(40) {
                     1 => {
@@ -76,17 +145,73 @@ impl World<'_> {
                     let index = self.dice.roll(self.status.len() as u32) as usize;
                     self.status[index] = [' ', 'x', '?', '!'][self.dice.roll(4) as usize];
                 }
-                let find = |mark: char| self.status.iter().position(|status| *status == mark);
-                let undecided = (0..self.status.len())
-                    .find(|index| self.status[*index] == '?' && !parked.contains(&self.spec(*index).item));
-                let pick = match (undecided, find(' '), self.dice.roll(60)) {
-                    (_, _, 1) => Pick::Invalid("line 3".to_owned()),
-                    (Some(index), _, _) => Pick::Undecided(self.spec(index)),
-                    (None, Some(index), _) => Pick::Item(self.spec(index)),
-                    (None, None, _) => Pick::Nothing,
+                let pick = match self.dice.roll(60) {
+                    1 => Pick::Invalid("line 3".to_owned()),
+                    2 => Pick::NotApproved("stale".to_owned()),
+                    _ => self.pick(parked, finished),
                 };
-                Fact::Looked { tip, pick, counts: self.counts() }
+                let mut answers = Vec::new();
+                for id in pending {
+                    if self.dice.roll(4) == 1 {
+                        self.answered.insert(id.clone());
+                        let reply = self.reply();
+                        answers.push(Answer::new(id.clone(), reply, "lead", std::time::UNIX_EPOCH));
+                    }
+                }
+                let waits = |item: &&ItemRef| {
+                    (0..self.status.len()).any(|index| self.name(index) == **item && self.status[index] == '?')
+                };
+                let moot = parked.iter().filter(|item| !waits(item)).cloned().collect();
+                let counts = self.counts_of(0..self.status.len());
+                Fact::Looked { tip, pick, counts, answers, moot }
             }
+            Effect::TakeIn { answer, change } => {
+                if let PlanChange::Reopen { item, .. } = change
+                    && let Some(index) = (0..self.status.len()).find(|index| self.name(*index) == *item)
+                {
+                    self.status[index] = ' ';
+                }
+                let refused = (self.dice.roll(12) == 1).then(|| "gone".to_owned());
+                Fact::TookIn { answer: answer.clone(), refused }
+            }
+            Effect::Withdraw { ids, .. } => Fact::Withdrawn { ids: ids.clone() },
+            Effect::Rebase { .. } => match self.dice.roll(3) {
+                1 => Fact::Rebased { onto: None, conflicts: vec!["a".to_owned()] },
+                _ => {
+                    let (revision, tree) = (self.revision(), Digest::new("carried"));
+                    Fact::Rebased {
+                        onto: Some(CarriedOver { revision, tree, stat: DiffStat::default() }),
+                        conflicts: Vec::new(),
+                    }
+                }
+            },
+            Effect::Publish { revision } => Fact::Published {
+                revision: revision.clone(),
+                error: (self.dice.roll(2) == 1).then(|| "no network".to_owned()),
+            },
+            Effect::VerifyPlan { revision, .. } => Fact::Verified {
+                stage: Stage::Gate,
+                revision: Some(revision.clone()),
+                outcome: [VerifyOutcome::Pass, VerifyOutcome::Fail, VerifyOutcome::Broken][self.dice.roll(3) as usize],
+                summary: "s".to_owned(),
+                parts: Vec::new(),
+                tail: String::new(),
+                took_ms,
+            },
+            Effect::JudgePhase { phase, opened, .. } => match self.dice.roll(8) {
+                1 => Fact::NotJudged { phase: phase.clone(), stop: Stop::new(StopReason::VerifierBroken, "exit 127") },
+                roll => Fact::Judged {
+                    phase: Some(phase.clone()),
+                    ruling: match roll {
+                        2..=3 => Ruling::Closed("red\n\nthe end of it".to_owned()),
+                        4..=5 if opened.is_empty() => Ruling::Ask(Question::new(DecisionKind::ManualGate, "approve?")),
+                        _ => Ruling::Open,
+                    },
+                    by: vec!["manual-gate".to_owned()],
+                    opened: opened.clone(),
+                    took_ms,
+                },
+            },
             Effect::Prepare { .. } => Fact::Prepared {
                 readiness: match self.dice.roll(30) {
                     1 => Readiness::Environment("no database".to_owned()),
@@ -129,7 +254,11 @@ impl World<'_> {
                     took_ms,
                 }
             }
-            Effect::Judge { .. } => Fact::Judged {
+            Effect::Judge { opened, .. } => Fact::Judged {
+                phase: None,
+                by: vec!["dependencies".to_owned()],
+                opened: opened.clone(),
+                took_ms,
                 ruling: match self.dice.roll(4) {
                     1 => Ruling::Closed("no".to_owned()),
                     2 => Ruling::Ask(Question::new(DecisionKind::Dependency, "may it?")),
@@ -147,8 +276,10 @@ impl World<'_> {
                 _ => Fact::Accepted { revision: revision.clone() },
             },
             Effect::Keep { kind, .. } => Fact::Kept { kind: *kind, name: format!("{kind}/x") },
-            Effect::Ask { item, .. } => {
-                Fact::Asked { id: DecisionId::new(format!("D-{}", self.made)), item: item.clone() }
+            Effect::Ask { request } => {
+                self.asked += 1;
+                let item = request.item.clone().filter(|_| request.proposed.is_empty());
+                Fact::Asked { id: DecisionId::new(format!("D-{}", self.asked)), item }
             }
             Effect::Mark { iteration, .. } => {
                 let index: usize = iteration.item.item.as_str()[1..].parse().unwrap();
@@ -188,12 +319,15 @@ impl World<'_> {
         if reports && self.dice.roll(3) > 0 {
             usage = usage.with_tokens(Tokens { output: u64::from(self.dice.roll(3_000)), ..Tokens::default() });
         }
-        let signal = match self.dice.roll(8) {
+        let mut signal = match self.dice.roll(8) {
             1 => Some(Signal::new(SignalStatus::Blocked)),
             2 => Some(Signal::new(SignalStatus::Decision)),
             3 => Some(Signal::new(SignalStatus::Done)),
             _ => None,
         };
+        if let Some(signal) = signal.as_mut().filter(|_| self.dice.roll(4) == 1) {
+            signal.proposed.push(Proposal { title: "more".to_owned(), criteria: Vec::new(), verify: None });
+        }
         Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms }
     }
 }
@@ -205,12 +339,15 @@ fn rules(dice: &mut Dice<'_>) -> Rules {
     rules.require_signal = dice.roll(4) == 1;
     rules.gates = dice.roll(2) == 1;
     rules.baseline = dice.roll(2) == 1;
+    rules.rebase = dice.roll(2) == 1;
+    rules.publish = dice.roll(2) == 1;
     let mut budget = Budget::default();
     budget.iterations = 1 + dice.roll(8);
     budget.sessions = 1 + dice.roll(16);
     budget.blockers_per_phase = 1 + dice.roll(5);
     budget.no_progress = 1 + dice.roll(4);
     budget.outages = 1 + dice.roll(4);
+    budget.checkpoint_every = 1 + dice.roll(3);
     budget.cost = (dice.roll(2) == 1).then(|| Usd::from_micros(1 + u64::from(dice.roll(2_000_000))));
     budget.tokens = (dice.roll(2) == 1).then(|| 1 + u64::from(dice.roll(20_000)));
     rules.budget = budget;
@@ -221,24 +358,28 @@ fn rules(dice: &mut Dice<'_>) -> Rules {
 fn run(rolls: &[u32]) -> (Vec<Record>, Machine) {
     let mut dice = Dice { rolls, at: 0 };
     let first = rules(&mut dice);
-    let items = 1 + dice.roll(5) as usize;
-    let mut world = World { dice, status: vec![' '; items], edits: 0, tip: 0, made: 0 };
+    let items = 1 + dice.roll(6) as usize;
+    let phases = 1 + dice.roll(items as u32) as usize;
+    let gated = dice.roll(3) > 0;
+    let status = vec![' '; items];
+    let answered = BTreeSet::new();
+    let mut world = World { dice, status, phases, gated, asked: 0, answered, edits: 0, tip: 0, made: 0 };
     let (mut machine, mut records) = (Machine::new(), Vec::new());
     let mut push = |machine: &mut Machine, fact: Fact| {
         machine.apply(&fact).unwrap_or_else(|error| panic!("{error}: {fact:?}"));
         records.push(Record { seq: records.len() as u64 + 1, at: 0, fact });
     };
-    push(&mut machine, Fact::Opened { rules: first.clone() });
+    push(&mut machine, Fact::Opened { rules: first.clone(), carried: Carried::default() });
     while !world.dice.spent() {
         match world.dice.roll(40) {
             // A crash, or the operator: the run is opened again.
-            1 => push(&mut machine, Fact::Opened { rules: first.clone() }),
+            1 => push(&mut machine, Fact::Opened { rules: first.clone(), carried: Carried::default() }),
             2 if machine.stopped().is_none() => push(&mut machine, Fact::CancelAsked),
             _ => {}
         }
         assert_eq!(machine.step(), machine.step(), "the same state gives the same step");
         match machine.step() {
-            Step::End(_) => push(&mut machine, Fact::Opened { rules: first.clone() }),
+            Step::End(_) => push(&mut machine, Fact::Opened { rules: first.clone(), carried: Carried::default() }),
             Step::Record(fact) => push(&mut machine, *fact),
             Step::Do { effect, .. } => {
                 let fact = world.answer(&effect);
@@ -291,7 +432,7 @@ proptest! {
 #[test]
 fn a_reply_that_nobody_asked_for_is_refused() {
     let mut machine = Machine::new();
-    machine.apply(&Fact::Opened { rules: Rules::default() }).unwrap();
+    machine.apply(&Fact::Opened { rules: Rules::default(), carried: Carried::default() }).unwrap();
     let error = machine.apply(&Fact::Waited { took_ms: 1 }).unwrap_err();
     assert_eq!(error.to_string(), "the fact `Waited` does not follow from the state `Idle`");
 }

@@ -120,12 +120,12 @@ fn l6_an_attempt_begins_twice() {
 #[test]
 fn l7_a_session_beyond_the_budget() {
     let mut records = honest();
-    if let Fact::Opened { rules } = &mut records[0].fact {
+    if let Fact::Opened { rules, .. } = &mut records[0].fact {
         rules.budget.cost = Some(Usd::from_micros(150_000));
     }
     assert_found("L7", &records);
     let mut records = honest();
-    if let Fact::Opened { rules } = &mut records[0].fact {
+    if let Fact::Opened { rules, .. } = &mut records[0].fact {
         rules.budget.sessions = 1;
     }
     assert_found("L7", &records);

@@ -3,15 +3,18 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Instant, UNIX_EPOCH},
 };
 
 use ralph_core::{
-    AttemptId, Budget, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal, JournalError, KeepKind,
-    Opened, Question, Record, Revision, RunId, Signal, SignalStatus, Spent, Stage, Stop, StopReason, Tip, Tokens,
-    Trouble, Usage, Usd,
+    Answer, AttemptId, Budget, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal, JournalError,
+    KeepKind, Opened, Question, Record, Reply, Revision, RunId, Signal, SignalStatus, Spent, Stage, Stop, StopReason,
+    Tip, Tokens, Trouble, Usage, Usd,
     ledger::JsonlJournal,
-    machine::{Attempt, Counts, End, Fact, Iteration, Pick, Readiness, Refusal, Rules, Spec, VerifyOutcome},
+    machine::{
+        Attempt, Carried, CarriedOver, Counts, End, Fact, Iteration, Origin, Pick, Readiness, Refusal, Rules, Spec,
+        VerifyOutcome,
+    },
 };
 
 struct Place {
@@ -58,7 +61,9 @@ fn facts() -> Vec<Fact> {
         title: "Remove the snippet — “quoted”\nline".to_owned(),
         digest: Digest::of(b"row"),
         last: true,
+        max_blockers: None,
     };
+    let answer = Answer::new("D-007".into(), Reply::Choice("Resend".to_owned()), "lead", UNIX_EPOCH);
     let revision = Revision::new("4f2c9ab0");
     let mut signal = Signal::new(SignalStatus::Decision);
     signal.question = Some("Resend or Postmark?".to_owned());
@@ -88,23 +93,31 @@ fn facts() -> Vec<Fact> {
         took_ms: 60_000,
     };
     vec![
-        Fact::Opened { rules },
+        Fact::Opened {
+            rules,
+            carried: Carried { finished: vec!["P0".into()], since_checkpoint: 1, retired: vec![item.clone()] },
+        },
         Fact::CancelAsked,
         Fact::Looked {
             tip: Tip::At(revision.clone()),
             pick: Pick::Item(spec.clone()),
             counts: Counts { open: 3, ..Counts::default() },
+            answers: vec![answer.clone()],
+            moot: vec![item.clone()],
         },
         Fact::Looked {
             tip: Tip::At(revision.clone()),
             pick: Pick::Invalid("PRD.md:3: bad".to_owned()),
             counts: Counts::default(),
+            answers: Vec::new(),
+            moot: Vec::new(),
         },
         Fact::Began {
             attempt: Attempt {
                 id: AttemptId { item: item.clone(), number: 1 },
                 spec: spec.clone(),
                 iteration: 7,
+                origin: Origin::Session,
                 charged: 1,
                 start: revision.clone(),
                 base: revision.clone(),
@@ -133,11 +146,37 @@ fn facts() -> Vec<Fact> {
             tail: "assertion\u{1b}[31m failed\n".to_owned(),
             took_ms: 900,
         },
-        Fact::Judged { ruling: ralph_core::Ruling::Ask(Question::new(DecisionKind::Dependency, "add serde?")) },
+        Fact::Judged {
+            phase: None,
+            ruling: ralph_core::Ruling::Ask(Question::new(DecisionKind::Dependency, "add serde?")),
+            by: vec!["dependencies".to_owned()],
+            opened: Vec::new(),
+            took_ms: 4,
+        },
         Fact::Accepted { revision: revision.clone() },
         Fact::NotAccepted { why: Refusal::Overtaken(revision.clone()) },
         Fact::Kept { kind: KeepKind::Rejected, name: "refs/ralph/rejected/run/R03/1".to_owned() },
-        Fact::Asked { id: "D-007".into(), item: item.clone() },
+        Fact::Asked { id: "D-007".into(), item: Some(item.clone()) },
+        Fact::TookIn { answer, refused: None },
+        Fact::Withdrawn { ids: vec!["D-006".into()] },
+        Fact::Rebased {
+            onto: Some(CarriedOver {
+                revision: revision.clone(),
+                tree: Digest::of(b"tree"),
+                stat: DiffStat::default(),
+            }),
+            conflicts: Vec::new(),
+        },
+        Fact::Judged {
+            phase: Some("P1".into()),
+            ruling: ralph_core::Ruling::Open,
+            by: Vec::new(),
+            opened: vec!["manual-gate".to_owned()],
+            took_ms: 4,
+        },
+        Fact::NotJudged { phase: "P1".into(), stop: Stop::new(StopReason::VerifierBroken, "exit 127") },
+        Fact::PhaseDone { phase: "P1".into(), revision: revision.clone() },
+        Fact::Published { revision: revision.clone(), error: Some("no network".to_owned()) },
         Fact::Marked { iteration: iteration(ItemStatus::Done, ""), refused: None },
         Fact::Marked {
             iteration: iteration(ItemStatus::Blocked, "1 of 3 failed"),

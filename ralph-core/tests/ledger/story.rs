@@ -3,7 +3,7 @@
 use ralph_core::{
     AttemptId, DiffStat, Digest, ItemRef, ItemStatus, KeepKind, Record, Revision, Signal, SignalStatus, Spent, Stage,
     Stop, StopReason, Usage, Usd,
-    machine::{Attempt, End, Fact, Iteration, Rules, Spec, VerifyOutcome},
+    machine::{Attempt, Carried, End, Fact, Iteration, Origin, Rules, Spec, VerifyOutcome},
 };
 
 /// 2026-05-18T02:11:45Z
@@ -24,7 +24,7 @@ impl Story {
     }
 
     pub(super) fn open(&mut self) -> &mut Self {
-        self.fact(Fact::Opened { rules: Rules::default() })
+        self.fact(Fact::Opened { rules: Rules::default(), carried: Carried::default() })
     }
 
     pub(super) fn began(&mut self, item: &str, title: &str, number: u32) -> &mut Self {
@@ -33,9 +33,16 @@ impl Story {
         }
         let item = ItemRef::new("P1", item);
         let revision = Revision::new("0a1b2c3d4e5f");
-        let spec = Spec { item: item.clone(), title: title.to_owned(), digest: Digest::of(b"row"), last: false };
+        let spec = Spec {
+            item: item.clone(),
+            title: title.to_owned(),
+            digest: Digest::of(b"row"),
+            last: false,
+            max_blockers: None,
+        };
         self.fact(Fact::Began {
             attempt: Attempt {
+                origin: Origin::Session,
                 id: AttemptId { item, number },
                 spec,
                 iteration: self.iteration,

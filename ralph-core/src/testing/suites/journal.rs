@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 use crate::{
     id::RunId,
     journal::{Journal, JournalError, Opened, Record},
-    machine::{Fact, Rules},
+    machine::{Carried, Fact, Rules},
 };
 
 /// A journal without any records, and whatever must live as long as it.
@@ -41,8 +41,11 @@ impl JournalFixture {
 }
 
 fn record(seq: u64) -> Record {
-    let fact =
-        if seq.is_multiple_of(2) { Fact::Waited { took_ms: seq } } else { Fact::Opened { rules: Rules::default() } };
+    let fact = if seq.is_multiple_of(2) {
+        Fact::Waited { took_ms: seq }
+    } else {
+        Fact::Opened { rules: Rules::default(), carried: Carried::default() }
+    };
     Record { seq, at: 1_000 + seq, fact }
 }
 

@@ -1,0 +1,128 @@
+//! The effects around the plan and the queue: looking what is to be done, asking people, taking in what they say.
+
+use super::effects::{Call, Done, Seams};
+use crate::{
+    answer::Answer,
+    cx::Cx,
+    decision::Decision,
+    error::chain,
+    id::{DecisionId, ItemRef, PhaseId, Revision},
+    machine::{Counts, Fact, PhaseSpec, Pick, PlanChange, Request, Spec},
+    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError},
+};
+
+/// What the machine knows of plan and queue when it looks.
+pub(super) struct Known<'a> {
+    pub(super) parked: &'a [ItemRef],
+    pub(super) pending: &'a [DecisionId],
+    pub(super) finished: &'a [PhaseId],
+}
+
+impl Seams {
+    pub(super) async fn look(&self, expect: Option<&Revision>, known: &Known<'_>, cx: &Cx) -> Done {
+        let tip = self.vcs.tip(expect, cx).await?;
+        let answers =
+            if known.pending.is_empty() { Vec::new() } else { self.decisions.answers(known.pending, cx).await? };
+        let nothing = |pick| {
+            Ok(Fact::Looked {
+                tip: tip.clone(),
+                pick,
+                counts: Counts::default(),
+                answers: Vec::new(),
+                moot: Vec::new(),
+            })
+        };
+        let plan = match self.plan.load(cx).await {
+            Ok(plan) => plan,
+            Err(PlanError::NotApproved(why)) => return nothing(Pick::NotApproved(why)),
+            Err(error @ (PlanError::Invalid(_) | PlanError::Io { .. })) => {
+                return nothing(Pick::Invalid(chain(&error)));
+            }
+        };
+        let (pick, counts) = pick(&plan, known);
+        let waits = |item: &&ItemRef| plan.find(item).is_some_and(|(_, found)| found.status == ItemStatus::Decision);
+        let moot = known.parked.iter().filter(|item| !waits(item)).cloned().collect();
+        Ok(Fact::Looked { tip, pick, counts, answers, moot })
+    }
+
+    pub(super) async fn ask(&self, request: &Request, call: &Call<'_>) -> Done {
+        let key = format!("{}/{}", call.run, call.key);
+        let (phase, question) = (request.phase.clone(), request.question.clone());
+        let mut decision = Decision::new(key, call.run.clone(), phase, question, self.clock.now());
+        decision.item = request.item.as_ref().map(|item| item.item.clone());
+        decision.revision.clone_from(&request.revision);
+        decision.kept.clone_from(&request.kept);
+        decision.stat = request.stat;
+        decision.said.clone_from(&request.said);
+        decision.output.clone_from(&request.output);
+        decision.proposed.clone_from(&request.proposed);
+        let id = self.decisions.submit(&decision, &call.cx).await?;
+        // Whoever proposes items is not stuck.
+        let item = request.item.clone().filter(|_| request.proposed.is_empty());
+        Ok(Fact::Asked { id, item })
+    }
+
+    /// First the words, then the mark: an open item has the answer that opened it.
+    pub(super) async fn take_in(&self, answer: &Answer, change: &PlanChange, cx: &Cx) -> Done {
+        let (line, mut refused) = (answer.line(), None);
+        match change {
+            PlanChange::Nothing => {}
+            PlanChange::Note { item } => self.plan.note(item, &line, cx).await?,
+            PlanChange::Reopen { item, from } => {
+                self.plan.note(item, &line, cx).await?;
+                refused = match self.plan.mark(item, *from, ItemStatus::Open, cx).await? {
+                    Marked::Written | Marked::AlreadySo => None,
+                    Marked::Refused(Some(found)) => Some(format!("{item} is marked {found}")),
+                    Marked::Refused(None) => Some(format!("{item} is not in the plan")),
+                };
+            }
+            PlanChange::Extend { phase, items } => self.plan.extend(phase, items, &line, cx).await?,
+        }
+        Ok(Fact::TookIn { answer: answer.clone(), refused })
+    }
+
+    pub(super) async fn withdraw(&self, ids: &[DecisionId], why: &str, cx: &Cx) -> Done {
+        for id in ids {
+            self.decisions.close(id, why, cx).await?;
+        }
+        Ok(Fact::Withdrawn { ids: ids.to_vec() })
+    }
+}
+
+/// What the first phase that is not finished asks for, and how all items stand.
+fn pick(plan: &Plan, known: &Known<'_>) -> (Pick, Counts) {
+    let count = |items: &mut dyn Iterator<Item = &std::sync::Arc<Item>>| {
+        let mut counts = Counts::default();
+        items.for_each(|item| counts.add(item.status));
+        counts
+    };
+    let counts = count(&mut plan.phases.iter().flat_map(|phase| &phase.items));
+    let spec = |phase: &Phase, item: &Item, last| Spec {
+        item: phase.name(item),
+        title: item.title.clone(),
+        digest: item.digest.clone(),
+        last,
+        max_blockers: phase.max_blockers,
+    };
+    for phase in &plan.phases {
+        let waits = |item: &&std::sync::Arc<Item>| item.status == ItemStatus::Decision;
+        let asked = |item: &&std::sync::Arc<Item>| known.parked.contains(&phase.name(item));
+        if let Some(item) = phase.items.iter().filter(waits).find(|item| !asked(item)) {
+            return (Pick::Undecided(spec(phase, item, false)), counts);
+        }
+    }
+    let done = |phase: &Phase| phase.items.iter().all(|item| item.status == ItemStatus::Done);
+    let finished = |phase: &Phase| done(phase) && known.finished.contains(&phase.id);
+    let Some(index) = plan.phases.iter().position(|phase| !finished(phase)) else { return (Pick::Nothing, counts) };
+    let phase = &plan.phases[index];
+    if done(phase) {
+        let last = index + 1 == plan.phases.len();
+        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated: phase.is_gated(), last }), counts);
+    }
+    let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
+    let pick = match open.next() {
+        Some(item) => Pick::Item(spec(phase, item, open.next().is_none())),
+        None => Pick::Waiting(count(&mut phase.items.iter())),
+    };
+    (pick, counts)
+}

@@ -1,0 +1,258 @@
+//! What people say: questions into the queue, answers out of it.
+
+use super::{
+    apply::halt,
+    fact::{Origin, RetryFrom},
+    state::{About, Comeback, Failure, Held, Lane, Machine, Matter, Pending, Query, Sense, Work},
+    step::{PlanChange, Request},
+};
+use crate::{
+    answer::{Answer, Reply},
+    decision::DecisionKind,
+    id::{DecisionId, ItemRef},
+    plan::ItemStatus,
+    stop::{Stop, StopReason},
+};
+
+/// Why a question about an item is taken back.
+pub(super) const MARKED_BY_HAND: &str = "the item's mark was changed by hand";
+
+impl Machine {
+    /// What is asked about the work of an attempt.
+    pub(super) fn matter(&self, work: &Work, matter: &Matter) -> Request {
+        let signal = work.signal.as_ref();
+        Request {
+            phase: work.attempt.id.item.phase.clone(),
+            item: Some(work.attempt.id.item.clone()),
+            question: matter.question.clone(),
+            revision: work.revision.clone(),
+            kept: self.current.as_ref().and_then(|current| current.kept.clone()).filter(|_| work.revision.is_some()),
+            stat: work.revision.is_some().then_some(work.stat),
+            said: signal.map(|signal| signal.summary.clone()).unwrap_or_default(),
+            output: String::new(),
+            proposed: Vec::new(),
+        }
+    }
+
+    /// What is asked about a phase.
+    pub(super) fn query(&self, query: &Query) -> Request {
+        Request {
+            phase: query.phase.clone(),
+            item: query.item.clone(),
+            question: query.question.clone(),
+            revision: self.tip.clone(),
+            kept: None,
+            stat: None,
+            said: String::new(),
+            output: query.output.clone(),
+            proposed: match &query.about {
+                About::Scope { items } => items.clone(),
+                About::Words { .. }
+                | About::Work { .. }
+                | About::AlreadyDone { .. }
+                | About::Gates { .. }
+                | About::AutoGate
+                | About::Checkpoint => Vec::new(),
+            },
+        }
+    }
+
+    /// A question about an item is in the queue.
+    pub(super) fn asked_about(&mut self, work: Work, matter: Matter, id: &DecisionId) -> Lane {
+        let item = work.attempt.id.item.clone();
+        let open = self.comebacks.get(&item).and_then(|comeback| comeback.work.as_ref());
+        let mut gates = open.map(|held| held.gates.clone()).unwrap_or_default();
+        gates.extend(matter.gates);
+        let held = work.revision.clone().map(|revision| Held {
+            revision,
+            tree: work.tree.clone(),
+            stat: work.stat,
+            base: work.attempt.base.clone(),
+            gates,
+            attempt: work.attempt.id.number,
+        });
+        let about = match (matter.sense, held) {
+            (Sense::AlreadyDone, _) => About::AlreadyDone { item: item.clone() },
+            (Sense::Work, Some(work)) => About::Work { item: item.clone(), work },
+            (Sense::Work, None) => About::Words { item: item.clone(), work: None },
+            (Sense::Words, work) => About::Words { item: item.clone(), work },
+        };
+        let why = matter.question.text.clone();
+        let pending = Pending { phase: item.phase.clone(), question: matter.question, about };
+        self.pending.insert(id.clone(), pending);
+        self.parked.insert(item.clone(), id.clone());
+        self.comebacks.remove(&item);
+        let mut iteration = self.iteration(&work, ItemStatus::Decision, why);
+        iteration.decision = Some(id.clone());
+        Lane::Marking { iteration, from: ItemStatus::Open }
+    }
+
+    /// A question about a phase is in the queue: the run ends here, unless it can do without the answer for now.
+    pub(super) fn queried(&mut self, query: Query, id: &DecisionId) -> Lane {
+        self.questions += 1;
+        let item = query.about.item().cloned();
+        let scope = matches!(query.about, About::Scope { .. });
+        let pending = Pending { phase: query.phase, question: query.question, about: query.about };
+        let stop = waiting_for(id, &pending);
+        self.pending.insert(id.clone(), pending);
+        match item {
+            Some(item) => {
+                self.parked.insert(item, id.clone());
+                Lane::Idle
+            }
+            None if scope => Lane::Idle,
+            None => halt(stop),
+        }
+    }
+
+    /// The end of a run that waits for a question which is in the queue already.
+    pub(super) fn halt_for(&self, id: &DecisionId) -> Lane {
+        match self.pending.get(id) {
+            Some(pending) => halt(waiting_for(id, pending)),
+            None => Lane::Idle,
+        }
+    }
+
+    /// Answers to questions of this run are taken in, the others are nobody's.
+    pub(super) fn taking(&self, answers: &[Answer]) -> Lane {
+        let known = answers.iter().filter(|answer| self.pending.contains_key(&answer.decision));
+        let known: Vec<Answer> = known.cloned().collect();
+        if known.is_empty() { Lane::Idle } else { Lane::Taking(known) }
+    }
+
+    /// What an answer changes in the plan.
+    pub(super) fn change(&self, answer: &Answer) -> PlanChange {
+        let Some(pending) = self.pending.get(&answer.decision) else { return PlanChange::Nothing };
+        let of_phase = |item: &crate::ItemId| ItemRef { phase: pending.phase.clone(), item: item.clone() };
+        match (&pending.about, &answer.reply) {
+            (About::Words { item, .. } | About::Work { item, .. } | About::AlreadyDone { item }, _) => {
+                PlanChange::Reopen { item: item.clone(), from: ItemStatus::Decision }
+            }
+            (About::AutoGate, Reply::Reopen(item)) => {
+                PlanChange::Reopen { item: of_phase(item), from: ItemStatus::Done }
+            }
+            (About::AutoGate, Reply::Retire(item)) => PlanChange::Note { item: of_phase(item) },
+            (About::Scope { items }, Reply::Approve) => {
+                PlanChange::Extend { phase: pending.phase.clone(), items: items.clone() }
+            }
+            (About::AutoGate | About::Scope { .. } | About::Gates { .. } | About::Checkpoint, _) => PlanChange::Nothing,
+        }
+    }
+
+    /// The answer is in the plan: what it means for what comes next.
+    pub(super) fn took_in(&mut self, answer: &Answer, refused: bool) {
+        let Some(pending) = self.pending.remove(&answer.decision) else { return };
+        let Pending { phase, question, about } = pending;
+        if let Some(item) = about.item() {
+            self.parked.remove(item);
+        }
+        match about {
+            About::Words { .. } | About::Work { .. } | About::AlreadyDone { .. } if refused => {}
+            About::Words { item, work } => {
+                let start = work.filter(|_| self.rules.retry_from == RetryFrom::Kept);
+                let start = start.map(|held| (held.revision, held.base));
+                self.comebacks.insert(item, Comeback { start, ..Comeback::default() });
+            }
+            About::Work { item, work } if accepts(&question.options, &answer.reply) => {
+                self.comebacks.insert(item, Comeback { work: Some(work), ..Comeback::default() });
+            }
+            About::AlreadyDone { item } if answer.reply == Reply::Approve => {
+                self.comebacks.insert(item, Comeback { on_branch: true, ..Comeback::default() });
+            }
+            About::Work { item, work } => {
+                let failure = Some(turned_down(work.attempt, answer));
+                self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });
+            }
+            About::AlreadyDone { item } => {
+                let failure = Some(turned_down(1, answer));
+                self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });
+            }
+            About::Gates { gates, at } => match &answer.reply {
+                Reply::Approve => self.phases.opened.entry(phase).or_default().extend(gates),
+                reply => {
+                    let why = format!("{} said: {}", answer.by, reply.text());
+                    self.phases.refused.insert(phase, (at, why));
+                }
+            },
+            About::AutoGate => match &answer.reply {
+                // New work: whoever approved the phase has not seen it.
+                Reply::Reopen(_) => {
+                    self.phases.opened.remove(&phase);
+                }
+                Reply::Retire(item) => {
+                    self.phases.retired.insert(ItemRef { phase, item: item.clone() });
+                }
+                Reply::Approve
+                | Reply::Reject(_)
+                | Reply::Continue
+                | Reply::Stop
+                | Reply::Retry
+                | Reply::Choice(_)
+                | Reply::Text(_) => {}
+            },
+            About::Checkpoint => {
+                if answer.reply == Reply::Continue {
+                    self.phases.checkpoint = None;
+                    self.phases.since_checkpoint = 0;
+                }
+            }
+            About::Scope { .. } => {}
+        }
+    }
+
+    /// Forgets questions that were taken back.
+    pub(super) fn withdrawn(&mut self, ids: &[DecisionId]) {
+        for id in ids {
+            if let Some(item) = self.pending.remove(id).and_then(|pending| pending.about.item().cloned()) {
+                self.parked.remove(&item);
+            }
+        }
+    }
+
+    /// Where the next attempt at `item` gets its work from.
+    pub(super) fn origin(&self, item: &ItemRef) -> Origin {
+        match self.comebacks.get(item) {
+            Some(Comeback { work: Some(_), .. }) => Origin::Kept,
+            Some(Comeback { on_branch: true, .. }) => Origin::Branch,
+            Some(Comeback { .. }) | None => Origin::Session,
+        }
+    }
+}
+
+/// Whether `reply` accepts the work that is asked about. Where there are options, the first one does.
+fn accepts(options: &[String], reply: &Reply) -> bool {
+    match reply {
+        Reply::Approve => true,
+        Reply::Choice(choice) => options.first() == Some(choice),
+        Reply::Reject(_)
+        | Reply::Continue
+        | Reply::Stop
+        | Reply::Retry
+        | Reply::Reopen(_)
+        | Reply::Retire(_)
+        | Reply::Text(_) => false,
+    }
+}
+
+fn turned_down(attempt: u32, answer: &Answer) -> Failure {
+    let why = format!("{} said, asked about it: {}", answer.by, answer.reply.text());
+    Failure { attempt, why, tail: String::new() }
+}
+
+/// Why a run ends that waits for an answer.
+fn waiting_for(id: &DecisionId, pending: &Pending) -> Stop {
+    let reason = match pending.question.kind {
+        DecisionKind::ManualGate => StopReason::ManualGate,
+        DecisionKind::AutoGate => StopReason::AutoGateFailed,
+        DecisionKind::Checkpoint => StopReason::Checkpoint,
+        DecisionKind::Choice
+        | DecisionKind::Security
+        | DecisionKind::Database
+        | DecisionKind::Dependency
+        | DecisionKind::PublicApi
+        | DecisionKind::Protected
+        | DecisionKind::Scope
+        | DecisionKind::AlreadyDone => StopReason::AwaitingDecisions,
+    };
+    Stop::new(reason, format!("{id}: {}", pending.question.text))
+}

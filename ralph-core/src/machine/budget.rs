@@ -1,0 +1,119 @@
+//! Whether an attempt may begin, and what is set aside for it.
+
+use super::{
+    fact::{Attempt, Fact, Origin, Spec},
+    state::Machine,
+    step::{Step, stop},
+};
+use crate::{
+    budget::{Spent, Usd},
+    id::AttemptId,
+    stop::{Stop, StopReason},
+};
+
+impl Machine {
+    /// Budgets bind here: before a session, never between a session and its verdict.
+    pub(super) fn begin(&self, spec: &Spec) -> Step {
+        let origin = self.origin(&spec.item);
+        // What costs no session is not kept from the branch by a budget.
+        if let Some(reason) = self.spent_out(spec).filter(|_| origin == Origin::Session) {
+            return stop(reason);
+        }
+        let Some(base) = self.tip.clone() else {
+            return stop(Stop::new(StopReason::Fault, "an item was chosen before the branch was looked at"));
+        };
+        let current = self.current.as_ref().filter(|current| current.item == spec.item);
+        let comeback = self.comebacks.get(&spec.item);
+        let work = comeback.and_then(|comeback| comeback.work.as_ref()).map(|held| held.revision.clone());
+        // Work on another base is not started from: it would take back what was committed since.
+        let begun = match current {
+            Some(current) => current.start.as_ref(),
+            None => comeback.and_then(|comeback| comeback.start.as_ref()),
+        };
+        let begun = begun.filter(|(_, stands_on)| *stands_on == base).map(|(work, _)| work.clone());
+        let start = work.or(begun).unwrap_or_else(|| base.clone());
+        let budget = &self.rules.budget;
+        let cost_left = budget.cost.map(|limit| limit.saturating_sub(self.spent.cost + self.reserved.cost));
+        let attempt = Attempt {
+            id: AttemptId {
+                item: spec.item.clone(),
+                number: self.numbers.get(&spec.item).map_or(1, |number| number + 1),
+            },
+            spec: spec.clone(),
+            iteration: current.map_or(self.iterations + 1, |current| current.number),
+            origin,
+            charged: current.map_or(1, |current| current.failed + 1),
+            start,
+            base,
+            reserve: if origin == Origin::Session { self.reserve(cost_left) } else { Spent::default() },
+            cost_limit: cost_left,
+        };
+        Step::Record(Box::new(Fact::Began { attempt }))
+    }
+
+    /// What is set aside for a session: as much as the dearest so far, a tenth of the budget before there was one.
+    fn reserve(&self, cost_left: Option<Usd>) -> Spent {
+        let budget = &self.rules.budget;
+        let mut reserve = Spent::default();
+        if let (Some(limit), Some(left)) = (budget.cost, cost_left) {
+            let usual =
+                if self.dearest.cost > Usd::ZERO { self.dearest.cost } else { Usd::from_micros(limit.micros() / 10) };
+            reserve.cost = usual.min(left);
+        }
+        if let Some(limit) = budget.tokens {
+            let left = limit.saturating_sub(self.spent.tokens.saturating_add(self.reserved.tokens));
+            let usual = if self.dearest.tokens > 0 { self.dearest.tokens } else { limit / 10 };
+            reserve.tokens = usual.min(left);
+        }
+        reserve
+    }
+
+    /// The first reason, in the order of precedence, for which no session may begin now.
+    fn spent_out(&self, spec: &Spec) -> Option<Stop> {
+        let (budget, sitting) = (&self.rules.budget, &self.sitting);
+        if let Some(stop) = self.blocker_limit() {
+            return Some(stop);
+        }
+        if sitting.idle >= budget.no_progress {
+            let detail = format!("{} iterations in a row changed nothing for the better", sitting.idle);
+            return Some(Stop::new(StopReason::NoProgress, detail));
+        }
+        let counted = self.current.as_ref().is_some_and(|current| current.item == spec.item && current.counted);
+        let exhausted = |what: String| Some(Stop::new(StopReason::BudgetExhausted, what));
+        if !counted && sitting.iterations >= budget.iterations {
+            return exhausted(format!("iterations: {} of {}", sitting.iterations, budget.iterations));
+        }
+        if u128::from(sitting.took_ms) >= budget.time.as_millis() {
+            return exhausted(format!("time: {} s of {} s", sitting.took_ms / 1000, budget.time.as_secs()));
+        }
+        if sitting.sessions >= budget.sessions {
+            return exhausted(format!("sessions: {} of {}", sitting.sessions, budget.sessions));
+        }
+        match budget.cost {
+            Some(limit) if self.spent.cost >= limit => {
+                return exhausted(format!("cost_usd: {} of {limit}", self.spent.cost));
+            }
+            _ => {}
+        }
+        match budget.tokens {
+            Some(limit) if self.spent.tokens >= limit => exhausted(format!("tokens: {} of {limit}", self.spent.tokens)),
+            _ => None,
+        }
+    }
+
+    /// Whether too many items are blocked.
+    pub(super) fn blocker_limit(&self) -> Option<Stop> {
+        let budget = &self.rules.budget;
+        let limit = |phase| self.sitting.max_blockers.get(phase).copied().unwrap_or(budget.blockers_per_phase);
+        let full = self.sitting.blocked.iter().find(|(phase, count)| **count >= limit(phase));
+        if let Some((phase, count)) = full {
+            let detail = format!("{count} blocked items in {phase}, the limit is {}", limit(phase));
+            return Some(Stop::new(StopReason::BlockerLimit, detail));
+        }
+        let all: u32 = self.sitting.blocked.values().sum();
+        (all >= budget.blockers_per_plan).then(|| {
+            let detail = format!("{all} blocked items, the limit is {}", budget.blockers_per_plan);
+            Stop::new(StopReason::BlockerLimit, detail)
+        })
+    }
+}

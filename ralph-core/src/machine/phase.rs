@@ -1,0 +1,114 @@
+//! The way of a phase through its gates, and the forced pause after several of them.
+
+use super::{
+    apply::halt,
+    fact::PhaseSpec,
+    state::{About, Lane, Machine, Query},
+};
+use crate::{
+    decision::{DecisionKind, Question},
+    gate::Ruling,
+    id::{DecisionId, PhaseId},
+    stop::{Stop, StopReason},
+};
+
+impl Machine {
+    /// Every item of the phase is done.
+    pub(super) fn at_gates(&mut self, spec: &PhaseSpec) -> Lane {
+        if !spec.gated {
+            return Lane::Finishing(spec.clone());
+        }
+        match self.phases.refused.get(&spec.phase) {
+            Some((at, why)) if Some(at) == self.tip.as_ref() => {
+                let detail = format!("{}: {why}; it is asked again once the branch has moved", spec.phase);
+                return halt(Stop::new(StopReason::ManualGate, detail));
+            }
+            Some(_) => {
+                self.phases.refused.remove(&spec.phase);
+            }
+            None => {}
+        }
+        // Nothing has changed since a person was asked.
+        let waits = |about: &About| matches!(about, About::Gates { at, .. } if Some(at) == self.tip.as_ref());
+        if let Some(id) = self.question_of(&spec.phase, waits) {
+            return self.halt_for(&id);
+        }
+        Lane::AtGates(spec.clone())
+    }
+
+    /// The gates have ruled.
+    pub(super) fn ruled(&mut self, spec: PhaseSpec, ruling: &Ruling, by: &[String]) -> Lane {
+        match ruling {
+            Ruling::Open => {
+                self.phases.passed = true;
+                let ids: Vec<DecisionId> = self
+                    .pending
+                    .iter()
+                    .filter(|(_, pending)| pending.phase == spec.phase)
+                    .filter(|(_, pending)| matches!(pending.about, About::Gates { .. } | About::AutoGate))
+                    .map(|(id, _)| id.clone())
+                    .collect();
+                let then = Lane::Finishing(spec);
+                if ids.is_empty() {
+                    return then;
+                }
+                Lane::Withdrawing { ids, why: "the gate is open now".to_owned(), then: Box::new(then) }
+            }
+            Ruling::Closed(why) => {
+                if let Some(id) = self.question_of(&spec.phase, |about| matches!(about, About::AutoGate)) {
+                    return self.halt_for(&id);
+                }
+                let (why, output) = why.split_once("\n\n").unwrap_or((why, ""));
+                let text = format!("The gate of {} is closed: {why}. What now?", spec.phase);
+                let question = Question::new(DecisionKind::AutoGate, text);
+                self.ask_phase(spec.phase, question, About::AutoGate, output)
+            }
+            Ruling::Ask(question) => {
+                let Some(at) = self.tip.clone() else { return Lane::Idle };
+                let about = About::Gates { gates: by.to_vec(), at };
+                // Asked before at another tip: the question is the same one.
+                let earlier = |about: &About| matches!(about, About::Gates { gates, .. } if gates == by);
+                if let Some(id) = self.question_of(&spec.phase, earlier) {
+                    if let Some(pending) = self.pending.get_mut(&id) {
+                        pending.about = about;
+                    }
+                    return self.halt_for(&id);
+                }
+                self.ask_phase(spec.phase, question.clone(), about, "")
+            }
+        }
+    }
+
+    fn ask_phase(&self, phase: PhaseId, question: Question, about: About, output: &str) -> Lane {
+        Lane::Querying(Box::new(Query { phase, question, about, output: output.to_owned(), item: None }))
+    }
+
+    fn question_of(&self, phase: &PhaseId, is_meant: impl Fn(&About) -> bool) -> Option<DecisionId> {
+        let mut of_phase = self.pending.iter().filter(|(_, pending)| pending.phase == *phase);
+        of_phase.find(|(_, pending)| is_meant(&pending.about)).map(|(id, _)| id.clone())
+    }
+
+    pub(super) fn phase_done(&mut self, spec: &PhaseSpec) -> Lane {
+        let phases = &mut self.phases;
+        phases.finished.insert(spec.phase.clone());
+        phases.opened.remove(&spec.phase);
+        phases.refused.remove(&spec.phase);
+        phases.since_checkpoint += 1;
+        if !spec.last && phases.since_checkpoint >= self.rules.budget.checkpoint_every {
+            phases.checkpoint = Some(spec.phase.clone());
+        }
+        Lane::Idle
+    }
+
+    /// The forced pause, where one is due.
+    pub(super) fn checkpoint(&self) -> Option<Lane> {
+        let phase = self.phases.checkpoint.as_ref()?;
+        if let Some(id) = self.question_of(phase, |about| matches!(about, About::Checkpoint)) {
+            return Some(self.halt_for(&id));
+        }
+        let count = self.phases.since_checkpoint;
+        let text = format!("{count} phases were finished without a pause, {phase} the last of them. Go on?");
+        let question = Question::new(DecisionKind::Checkpoint, text);
+        Some(self.ask_phase(phase.clone(), question, About::Checkpoint, ""))
+    }
+}
