@@ -215,6 +215,11 @@ impl MemoryDecisions {
         pending.map(|(index, asked)| (decision_id(index), asked.decision.clone())).collect()
     }
 
+    /// What a person answered to `id`, if anything.
+    pub fn answer_to(&self, id: &DecisionId) -> Option<Answer> {
+        lock(&self.0).iter().find_map(|asked| asked.answer.clone().filter(|answer| answer.decision == *id))
+    }
+
     /// What a person says to `id`, understood by [`Question::reply`](crate::Question::reply).
     ///
     /// # Errors

@@ -2,14 +2,15 @@
 
 use super::{
     apply::halt,
-    fact::{Origin, RetryFrom},
-    state::{About, Comeback, Failure, Held, Lane, Machine, Matter, Pending, Query, Sense, Work},
-    step::{PlanChange, Request},
+    effect::{PlanChange, Request},
+    lane::{Lane, Matter, Query, Sense, Work},
+    state::{About, Comeback, Failure, Held, Machine, Pending},
+    terms::{Origin, RetryFrom},
 };
 use crate::{
     answer::{Answer, Reply},
     decision::DecisionKind,
-    id::{DecisionId, ItemRef},
+    id::{DecisionId, ItemId, ItemRef},
     plan::ItemStatus,
     stop::{Stop, StopReason},
 };
@@ -123,7 +124,7 @@ impl Machine {
     /// What an answer changes in the plan.
     pub(super) fn change(&self, answer: &Answer) -> PlanChange {
         let Some(pending) = self.pending.get(&answer.decision) else { return PlanChange::Nothing };
-        let of_phase = |item: &crate::ItemId| ItemRef { phase: pending.phase.clone(), item: item.clone() };
+        let of_phase = |item: &ItemId| ItemRef { phase: pending.phase.clone(), item: item.clone() };
         match (&pending.about, &answer.reply) {
             (About::Words { item, .. } | About::Work { item, .. } | About::AlreadyDone { item }, _) => {
                 PlanChange::Reopen { item: item.clone(), from: ItemStatus::Decision }

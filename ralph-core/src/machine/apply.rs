@@ -1,17 +1,16 @@
 //! How facts change the state: the only mutation, live and in replay alike.
 
 use super::{
-    answers,
-    fact::{Attempt, Carried, Fact, Origin, Pick, Readiness, Rules, Spec, VerifyOutcome},
-    state::{Current, Ending, Failure, Fate, Lane, Machine, Matter, Round, Sense, Sitting, Work},
+    fact::Fact,
+    lane::{Ending, Fate, Lane, Matter, Round, Sense, Work},
+    state::{Current, Failure, Machine, Sitting},
     step::undecided,
+    terms::{Attempt, Carried, Origin, Readiness, Rules, VerifyOutcome},
 };
 use crate::{
     budget::Usd,
     gate::Ruling,
-    id::{DecisionId, ItemRef, Revision},
     stop::{Stop, StopReason},
-    vcs::Tip,
     verify::Stage,
 };
 
@@ -265,121 +264,6 @@ impl Machine {
         })
     }
 
-    fn looked(&mut self, tip: &Tip, pick: &Pick, counts: &super::Counts) -> Lane {
-        match tip {
-            Tip::At(revision) => {
-                if self.tip.as_ref() != Some(revision) {
-                    self.base_green = None;
-                }
-                self.tip = Some(revision.clone());
-            }
-            Tip::Ahead(revision) => {
-                let spec = match pick {
-                    Pick::Item(spec) | Pick::Undecided(spec) => Some(spec.clone()),
-                    Pick::Gates(_) | Pick::Waiting(_) | Pick::Nothing | Pick::Invalid(_) | Pick::NotApproved(_) => None,
-                };
-                return Lane::Baseline { spec, moved_to: Some(revision.clone()) };
-            }
-            Tip::Lost(found) => return halt(Stop::new(StopReason::BranchMoved, found.clone())),
-        }
-        match pick {
-            Pick::Invalid(why) => halt(Stop::new(StopReason::PlanInvalid, why.clone())),
-            Pick::NotApproved(why) => halt(Stop::new(StopReason::NotApproved, why.clone())),
-            Pick::Undecided(spec) => Lane::Undecided(spec.clone()),
-            Pick::Nothing => self.nothing_open(counts),
-            Pick::Item(_) | Pick::Gates(_) | Pick::Waiting(_) => match (self.checkpoint(), pick) {
-                (Some(pause), _) => pause,
-                (None, Pick::Item(spec)) if self.rules.baseline && self.base_green.is_none() => {
-                    Lane::Baseline { spec: Some(spec.clone()), moved_to: None }
-                }
-                (None, Pick::Item(spec)) => self.chosen(spec.clone()),
-                (None, Pick::Gates(spec)) => self.at_gates(spec),
-                (None, Pick::Waiting(here)) => self.waiting(here),
-                (None, Pick::Undecided(_) | Pick::Nothing | Pick::Invalid(_) | Pick::NotApproved(_)) => Lane::Idle,
-            },
-        }
-    }
-
-    /// Questions about items that a person took out of the queue.
-    fn moot(&self, moot: &[ItemRef]) -> Option<Lane> {
-        let ids: Vec<DecisionId> = moot.iter().filter_map(|item| self.parked.get(item).cloned()).collect();
-        let why = answers::MARKED_BY_HAND.to_owned();
-        (!ids.is_empty()).then(|| Lane::Withdrawing { ids, why, then: Box::default() })
-    }
-
-    fn chosen(&mut self, spec: Spec) -> Lane {
-        if self.current.as_ref().is_some_and(|current| current.item != spec.item) {
-            self.current = None;
-        }
-        // Its phase has work again: whatever it had come to.
-        self.phases.finished.remove(&spec.item.phase);
-        if let Some(limit) = spec.max_blockers {
-            self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
-        }
-        Lane::Chosen(spec)
-    }
-
-    /// What is left of the phase at hand waits for a person, or is blocked.
-    fn waiting(&self, here: &super::Counts) -> Lane {
-        if let Some(stop) = self.blocker_limit() {
-            return halt(stop);
-        }
-        if here.decision > 0 {
-            let detail = format!("{} waiting for a decision", items(here.decision));
-            return halt(Stop::new(StopReason::AwaitingDecisions, detail));
-        }
-        let mut detail = format!("{} blocked", items(here.blocked));
-        if here.unknown > 0 {
-            detail.push_str(&format!(", {} with an unknown mark", here.unknown));
-        }
-        halt(Stop::new(StopReason::ItemsBlocked, detail))
-    }
-
-    fn nothing_open(&self, counts: &super::Counts) -> Lane {
-        if !self.pending.is_empty() {
-            let ids: Vec<&str> = self.pending.keys().map(DecisionId::as_str).collect();
-            let detail = format!("{} to be answered", ids.join(", "));
-            return halt(Stop::new(StopReason::AwaitingDecisions, detail));
-        }
-        if self.accepted.is_empty() && !self.phases.passed {
-            return Lane::Closing;
-        }
-        halt(Stop::new(StopReason::Success, format!("{} done", items(counts.done))))
-    }
-
-    fn baseline(
-        &mut self,
-        spec: Option<Spec>,
-        moved_to: Option<Revision>,
-        outcome: VerifyOutcome,
-        summary: &str,
-    ) -> Lane {
-        let was_green = self.base_green;
-        match outcome {
-            VerifyOutcome::Broken => return halt(Stop::new(StopReason::VerifierBroken, summary)),
-            VerifyOutcome::Unready => return halt(Stop::new(StopReason::Environment, summary)),
-            VerifyOutcome::Pass => self.base_green = Some(true),
-            VerifyOutcome::Fail => self.base_green = Some(false),
-        }
-        self.tainted.clean = outcome != VerifyOutcome::Pass;
-        match (moved_to, spec) {
-            (Some(tip), _)
-                if outcome == VerifyOutcome::Fail && (was_green == Some(true) || !self.accepted.is_empty()) =>
-            {
-                // The good tip stays what the run stands on until a person has put this right.
-                self.base_green = was_green;
-                let detail = format!("{} was committed on top of the run and does not pass: {summary}", tip.short());
-                halt(Stop::new(StopReason::BranchMoved, detail))
-            }
-            (Some(tip), _) => {
-                self.tip = Some(tip);
-                Lane::Idle
-            }
-            (None, Some(spec)) => self.chosen(spec),
-            (None, None) => Lane::Idle,
-        }
-    }
-
     fn began(&mut self, attempt: &Attempt) -> Lane {
         let item = &attempt.id.item;
         self.numbers.insert(item.clone(), attempt.id.number);
@@ -451,8 +335,4 @@ impl Machine {
 
 pub(super) fn halt(stop: Stop) -> Lane {
     Lane::Halt { stop, then: Box::default() }
-}
-
-fn items(count: u64) -> String {
-    if count == 1 { "1 item".to_owned() } else { format!("{count} items") }
 }

@@ -2,8 +2,9 @@
 
 use super::{
     apply::halt,
-    fact::{Attempt, CarriedOver, End, Iteration, Origin, Refusal, RetryFrom, VerifyOutcome},
-    state::{About, Ending, Failure, Fate, Held, Lane, Machine, Matter, Next, Query, Round, Sense, Tainted, Work},
+    lane::{Ending, Fate, Lane, Matter, Next, Query, Round, Sense, Work},
+    state::{About, Failure, Machine, Tainted},
+    terms::{Attempt, End, Iteration, Origin, Refusal, RetryFrom, VerifyOutcome},
 };
 use crate::{
     budget::{Spent, Usage},
@@ -243,87 +244,6 @@ impl Machine {
         }
     }
 
-    /// Proven work that the branch overtook is carried over to the new tip and verified there.
-    fn carry_over(&mut self, work: &Work, revision: &Revision) {
-        let comeback = self.comebacks.entry(work.attempt.id.item.clone()).or_default();
-        let gates = comeback.work.take().map(|held| held.gates).unwrap_or_default();
-        comeback.work = Some(Held {
-            revision: revision.clone(),
-            tree: work.tree.clone(),
-            stat: work.stat,
-            base: work.attempt.base.clone(),
-            gates,
-            attempt: work.attempt.id.number,
-        });
-    }
-
-    /// Kept work was carried over to the tip, or could not be.
-    pub(super) fn moved(
-        &mut self,
-        attempt: Attempt,
-        held: Held,
-        onto: Option<&CarriedOver>,
-        conflicts: &[String],
-    ) -> Lane {
-        let Some(onto) = onto else {
-            let named: Vec<&str> = conflicts.iter().take(20).map(String::as_str).collect();
-            let why = if named.is_empty() {
-                "the branch holds all of this work already".to_owned()
-            } else {
-                format!("the branch moved on, and the work no longer fits it: {}", named.join(", "))
-            };
-            return self.comes_to_nothing(&attempt, why, "");
-        };
-        let held = Held {
-            revision: onto.revision.clone(),
-            tree: onto.tree.clone(),
-            stat: onto.stat,
-            base: attempt.base.clone(),
-            ..held
-        };
-        let start = held.revision.clone();
-        self.comebacks.entry(attempt.id.item.clone()).or_default().work = Some(held);
-        Lane::Begun(Attempt { start, ..attempt })
-    }
-
-    /// Kept work stands in the workspace: it is judged as any other.
-    pub(super) fn on_trial(&mut self, attempt: Attempt, tree: &Digest) -> Lane {
-        let held = self.comebacks.get(&attempt.id.item).and_then(|comeback| comeback.work.as_ref());
-        let stat = held.map(|held| held.stat).unwrap_or_default();
-        let revision = Some(attempt.start.clone());
-        let work = Work { attempt, revision, tree: tree.clone(), changed: true, stat, signal: None };
-        Lane::Trial(work, Round::Workspace)
-    }
-
-    /// Work that a person approved, or that was proven before, is not accepted after all: the item gets a session that is
-    /// told why.
-    pub(super) fn comes_to_nothing(&mut self, attempt: &Attempt, why: String, tail: &str) -> Lane {
-        self.comebacks.remove(&attempt.id.item);
-        if let Some(current) = &mut self.current {
-            current.start = None;
-            current.failure = Some(Failure { attempt: attempt.id.number, why, tail: tail.to_owned() });
-        }
-        Lane::Idle
-    }
-
-    /// The verifiers have judged the branch, on which a person says that the item is done.
-    pub(super) fn confirmed(&mut self, attempt: &Attempt, outcome: VerifyOutcome, summary: &str) -> Lane {
-        match outcome {
-            VerifyOutcome::Pass => {
-                self.comebacks.remove(&attempt.id.item);
-                let iteration = self.summary(attempt, None, ItemStatus::Done, String::new());
-                Lane::Marking { iteration, from: ItemStatus::Open }
-            }
-            VerifyOutcome::Fail => {
-                let why =
-                    format!("a person took the item for done, and a clean checkout of the branch fails: {summary}");
-                self.comes_to_nothing(attempt, why, "")
-            }
-            VerifyOutcome::Broken => halt(Stop::new(StopReason::VerifierBroken, summary)),
-            VerifyOutcome::Unready => halt(Stop::new(StopReason::Environment, summary)),
-        }
-    }
-
     /// Work that does not go to the branch: into safety first, where there is any.
     pub(super) fn part(&mut self, work: Work, fate: Fate) -> Lane {
         match work.revision.clone() {
@@ -393,7 +313,13 @@ impl Machine {
         self.summary(&work.attempt, work.revision.clone(), to, why)
     }
 
-    fn summary(&self, attempt: &Attempt, revision: Option<Revision>, to: ItemStatus, why: String) -> Iteration {
+    pub(super) fn summary(
+        &self,
+        attempt: &Attempt,
+        revision: Option<Revision>,
+        to: ItemStatus,
+        why: String,
+    ) -> Iteration {
         let current = self.current.as_ref();
         Iteration {
             number: attempt.iteration,

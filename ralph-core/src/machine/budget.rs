@@ -1,9 +1,11 @@
 //! Whether an attempt may begin, and what is set aside for it.
 
 use super::{
-    fact::{Attempt, Fact, Origin, Spec},
+    effect::Step,
+    fact::Fact,
     state::Machine,
-    step::{Step, stop},
+    step::stop,
+    terms::{Attempt, Origin, Spec},
 };
 use crate::{
     budget::{Spent, Usd},

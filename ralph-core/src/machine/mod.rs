@@ -1,24 +1,31 @@
 //! The machine: what is decided, and nothing else. No clock, no I/O, no async.
 //!
 //! [`Machine::step`] says what is to be done next, [`Machine::apply`] takes in what happened. Both are pure, so that a
-//! journal of facts replays to the very state, on any host. One file for each part: what can happen (`fact`), where a
-//! run can stand (`state`), what follows from that (`step`), and how a fact changes it (`apply`, with `attempt` for all
-//! that happens to an attempt, `answers` for what people say, `phase` for the way of a phase through its gates).
+//! journal of facts replays to the very state, on any host. One file for each part: what can happen (`fact`, `terms`),
+//! what can be asked (`effect`), where a run can stand (`state`, `lane`), what follows from that (`step`, with `budget`),
+//! and how a fact changes it (`apply`, with `look` for what is to be done, `attempt` for all that happens to an attempt,
+//! `returns` for work that comes back without a session, `answers` for what people say, `phase` for the gates).
 
 mod answers;
 mod apply;
 mod attempt;
 mod budget;
+mod effect;
 mod fact;
+mod lane;
+mod look;
 mod phase;
 mod progress;
+mod returns;
 mod state;
 mod step;
+mod terms;
 
 pub use apply::OutOfOrder;
-pub use fact::{
-    Attempt, Carried, CarriedOver, Counts, End, Fact, Iteration, Origin, PhaseSpec, Pick, Readiness, Refusal,
-    RetryFrom, Rules, Spec, VerifyOutcome,
-};
+pub use effect::{Effect, PlanChange, Request, Step};
+pub use fact::Fact;
 pub use state::{Failure, Machine};
-pub use step::{Effect, PlanChange, Request, Step};
+pub use terms::{
+    Attempt, Carried, CarriedOver, Counts, End, Iteration, Origin, PhaseSpec, Pick, Readiness, Refusal, RetryFrom,
+    Rules, Spec, VerifyOutcome,
+};

@@ -2,8 +2,9 @@
 
 use super::{
     apply::halt,
-    fact::PhaseSpec,
-    state::{About, Lane, Machine, Query},
+    lane::{Lane, Query},
+    state::{About, Machine},
+    terms::PhaseSpec,
 };
 use crate::{
     decision::{DecisionKind, Question},

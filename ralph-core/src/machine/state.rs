@@ -5,19 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    fact::{Attempt, Carried, Iteration, PhaseSpec, Rules, Spec},
+    lane::Lane,
     progress::Progress,
+    terms::{Carried, Rules},
 };
 use crate::{
-    answer::Answer,
     budget::{Spent, Usd},
     decision::Question,
     id::{DecisionId, Digest, ItemRef, PhaseId, Revision},
-    plan::{ItemStatus, Proposal},
-    signal::Signal,
+    plan::Proposal,
     stop::Stop,
     vcs::DiffStat,
-    verify::Stage,
 };
 
 /// The state of a run: a fold over its facts, and nothing else.
@@ -27,9 +25,9 @@ use crate::{
 /// its own.
 ///
 /// ```
-/// use ralph_core::machine::{Effect, Fact, Machine, Rules, Step};
+/// use ralph_core::machine::{Carried, Effect, Fact, Machine, Rules, Step};
 /// let mut machine = Machine::new();
-/// machine.apply(&Fact::Opened { rules: Rules::default() }).unwrap();
+/// machine.apply(&Fact::Opened { rules: Rules::default(), carried: Carried::default() }).unwrap();
 /// let Step::Do { effect, .. } = machine.step() else { panic!() };
 /// assert!(matches!(*effect, Effect::Look { .. }));
 /// ```
@@ -212,160 +210,6 @@ pub struct Failure {
     pub why: String,
     /// The end of the output, bounded.
     pub tail: String,
-}
-
-/// What a session left, on its way through the verdicts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Work {
-    pub(super) attempt: Attempt,
-    /// The candidate; `None` where the content equals the base's.
-    pub(super) revision: Option<Revision>,
-    pub(super) tree: Digest,
-    /// Whether the session changed anything.
-    pub(super) changed: bool,
-    pub(super) stat: DiffStat,
-    pub(super) signal: Option<Signal>,
-}
-
-/// What is to become of what a session left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Ending {
-    /// It is judged.
-    Judge(Option<Signal>),
-    /// It is kept, and then this.
-    Keep(Next),
-}
-
-/// What follows once interrupted work is in safety.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Next {
-    /// The same item again.
-    Again,
-    /// The same item again after a wait.
-    Rest { wait_ms: u64, until: u64 },
-    /// The run ends.
-    Halt(Stop),
-}
-
-/// Which of the two verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Round {
-    /// Where the agent worked.
-    Workspace,
-    /// On a clean checkout of the candidate.
-    Candidate,
-}
-
-impl Round {
-    pub(super) fn stage(self) -> Stage {
-        match self {
-            Self::Workspace => Stage::Workspace,
-            Self::Candidate => Stage::Candidate,
-        }
-    }
-}
-
-/// Why work does not go to the branch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Fate {
-    /// The attempt failed: once more, or blocked.
-    Failed(Failure),
-    /// Blocked at once.
-    Rejected(String),
-    /// A person is asked.
-    Parked(Box<Matter>),
-    /// Not the item's doing.
-    Interrupted(Next),
-}
-
-/// What a person is asked about an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Matter {
-    pub(super) question: Question,
-    pub(super) sense: Sense,
-    /// The gates that ask.
-    pub(super) gates: Vec<String>,
-}
-
-/// What an answer about an item decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Sense {
-    /// How the next session goes on.
-    Words,
-    /// Whether the work is accepted.
-    Work,
-    /// Whether the item is done on the branch.
-    AlreadyDone,
-}
-
-/// Where the lane is. Each state asks for exactly one thing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Lane {
-    /// Look at the branch and the plan.
-    #[default]
-    Idle,
-    /// Judge the base: before any money is spent on `spec`, or because somebody committed on top.
-    Baseline { spec: Option<Spec>, moved_to: Option<Revision> },
-    /// An item is marked as waiting for a person, and no decision is in the queue.
-    Undecided(Spec),
-    /// Look at the budget, then begin.
-    Chosen(Spec),
-    /// Carry kept work over to the tip.
-    Moving(Attempt, Held),
-    /// Verify the branch, which a person says has the item already.
-    Confirming(Attempt),
-    /// Make the workspace.
-    Begun(Attempt),
-    /// Run the session. Holds the fingerprint of what it starts from.
-    Ready(Attempt, Digest),
-    /// Wait for an agent that is not available.
-    Resting { wait_ms: u64, until: u64 },
-    /// Capture what the session left.
-    Left(Attempt, Digest, Ending),
-    /// Verify: in the workspace, then on a clean checkout.
-    Trial(Work, Round),
-    /// The verifier broke, or could not be reached for a failed set-up: ask it about the base.
-    Blame { work: Work, round: Round, unready: bool },
-    /// The two verdicts disagree: the second verifier once more, to name the cause.
-    Doubt(Work),
-    /// The gates judge the work.
-    Gated(Work, Revision),
-    /// Twice passed: accept.
-    Proven(Work, Revision),
-    /// Keep the work aside.
-    Parting(Work, Revision, Fate),
-    /// Ask a person.
-    Asking(Work, Box<Matter>),
-    /// Write into the plan what these answers mean, one after the other.
-    Taking(Vec<Answer>),
-    /// Take questions back that no longer stand, and go on with `then`.
-    Withdrawing { ids: Vec<DecisionId>, why: String, then: Box<Lane> },
-    /// Let the phase's gates judge.
-    AtGates(PhaseSpec),
-    /// Record that the phase is done.
-    Finishing(PhaseSpec),
-    /// Ask a person about a phase.
-    Querying(Box<Query>),
-    /// Make the branch known elsewhere, and go on with `then`.
-    Publishing { then: Box<Lane> },
-    /// Write the item's mark.
-    Marking { iteration: Iteration, from: ItemStatus },
-    /// Nothing had to be done: verify the tip all the same.
-    Closing,
-    /// Record the end, and be `then` when the run is opened again.
-    Halt { stop: Stop, then: Box<Lane> },
-}
-
-/// A question about a phase, and what its answer means.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Query {
-    pub(super) phase: PhaseId,
-    pub(super) question: Question,
-    pub(super) about: About,
-    /// The end of a verifier's output.
-    pub(super) output: String,
-    /// The item whose session proposes it.
-    pub(super) item: Option<ItemRef>,
 }
 
 impl Machine {

@@ -331,7 +331,7 @@ impl LawBook {
         self.hold("L4", !objects, || format!("{revision} was accepted although a gate was not open"));
         let parks = self.parks;
         self.hold("L3", !parks, || format!("{revision} was accepted although its session asked for a person"));
-        let silent = self.rules.require_signal && !self.signalled;
+        let silent = self.rules.require_signal && !self.signalled && attempt.origin == Origin::Session;
         self.hold("L12", !silent, || format!("{revision} was accepted without the signal that is required"));
         self.tip = Some(revision.clone());
         self.loose.remove(revision);

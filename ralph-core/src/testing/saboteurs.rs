@@ -3,6 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::UNIX_EPOCH,
 };
 
 use async_trait::async_trait;
@@ -10,8 +11,8 @@ use async_trait::async_trait;
 use super::{Files, MemoryVcs, simulator::Sabotage};
 use crate::{
     Accepted, Answer, AttemptId, Caches, Change, Cx, Decision, DecisionError, DecisionId, DecisionSink, Journal,
-    JournalError, JournalWriter, KeepKind, MemoryDecisions, MemoryJournal, Opened, Placed, Record, Revision, RunId,
-    Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
+    JournalError, JournalWriter, KeepKind, MemoryDecisions, MemoryJournal, Opened, Placed, Record, Reply, Revision,
+    RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
 };
 
 pub(super) fn vcs(honest: MemoryVcs, sabotage: Option<Sabotage>) -> Arc<dyn Vcs> {
@@ -19,7 +20,8 @@ pub(super) fn vcs(honest: MemoryVcs, sabotage: Option<Sabotage>) -> Arc<dyn Vcs>
         Some(which @ (Sabotage::BranchHoldsRejected | Sabotage::LedgerEnters | Sabotage::ForgetsKept)) => {
             Arc::new(BadVcs { honest, which })
         }
-        Some(Sabotage::LateJournal | Sabotage::DecisionsTwice | Sabotage::LeavesAlive) | None => Arc::new(honest),
+        Some(Sabotage::LateJournal | Sabotage::DecisionsTwice | Sabotage::LeavesAlive | Sabotage::AnswersItself)
+        | None => Arc::new(honest),
     }
 }
 
@@ -28,7 +30,11 @@ pub(super) fn journal(honest: MemoryJournal, sabotage: Option<Sabotage>) -> Arc<
 }
 
 pub(super) fn decisions(honest: MemoryDecisions, sabotage: Option<Sabotage>) -> Arc<dyn DecisionSink> {
-    if sabotage == Some(Sabotage::DecisionsTwice) { Arc::new(Forgetful(honest)) } else { Arc::new(honest) }
+    match sabotage {
+        Some(Sabotage::DecisionsTwice) => Arc::new(Forgetful(honest)),
+        Some(Sabotage::AnswersItself) => Arc::new(Obliging(honest)),
+        _ => Arc::new(honest),
+    }
 }
 
 #[derive(Debug)]
@@ -83,9 +89,11 @@ impl Vcs for BadVcs {
                 self.honest.keep(revision, kind, run, attempt, cx).await
             }
             Sabotage::ForgetsKept => Ok(format!("{kind}/{run}/{}/{}", attempt.item, attempt.number)),
-            Sabotage::LedgerEnters | Sabotage::LateJournal | Sabotage::DecisionsTwice | Sabotage::LeavesAlive => {
-                self.honest.keep(revision, kind, run, attempt, cx).await
-            }
+            Sabotage::LedgerEnters
+            | Sabotage::LateJournal
+            | Sabotage::DecisionsTwice
+            | Sabotage::LeavesAlive
+            | Sabotage::AnswersItself => self.honest.keep(revision, kind, run, attempt, cx).await,
         }
     }
 }
@@ -136,6 +144,24 @@ impl DecisionSink for Forgetful {
     }
     async fn answers(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
         self.0.answers(ids, cx).await
+    }
+    async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
+        self.0.close(id, why, cx).await
+    }
+}
+
+/// A queue that takes everything for approved.
+#[derive(Debug)]
+struct Obliging(MemoryDecisions);
+
+#[async_trait]
+impl DecisionSink for Obliging {
+    async fn submit(&self, decision: &Decision, cx: &Cx) -> Result<DecisionId, DecisionError> {
+        self.0.submit(decision, cx).await
+    }
+    async fn answers(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<Answer>, DecisionError> {
+        let yes = |id: &DecisionId| Answer::new(id.clone(), Reply::Approve, "nobody", UNIX_EPOCH);
+        Ok(ids.iter().map(yes).collect())
     }
     async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
         self.0.close(id, why, cx).await

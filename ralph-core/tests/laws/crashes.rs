@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ralph_core::{
     ItemStatus, StopReason,
-    testing::simulator::{Behaviour, Scenario, enumerate_crashes, simulate},
+    testing::simulator::{Behaviour, PhaseGates, Scenario, enumerate_crashes, simulate},
 };
 
 /// Larger by an environment variable; small by default.
@@ -39,15 +39,59 @@ fn behaviours_come_to_what_the_contract_says() {
     let marks: Vec<ItemStatus> = report.end.marks.values().copied().collect();
     for (behaviour, mark) in Behaviour::ALL.iter().zip(marks) {
         let expected = match behaviour {
-            Good | SecondTry | Outage | Crashes | RowEdited | Overtaken => ItemStatus::Done,
+            Good | SecondTry | Outage | Crashes | RowEdited | Overtaken | Collides | AsksAnswered | PolicyApproved
+            | PolicyApprovedLate | PolicyContradicted | PolicyRejected | AlreadyDoneApproved | Proposes => {
+                ItemStatus::Done
+            }
             Bad | Claims | Hidden | Blocks | BreaksVerifier | Link => ItemStatus::Blocked,
             AlreadyDone | Asks => ItemStatus::Decision,
         };
         assert_eq!(mark, expected, "{behaviour:?}");
     }
     assert_eq!(report.end.reason, StopReason::AwaitingDecisions);
-    // Six done, and the person's own commit.
-    assert_eq!(report.end.commits, 7);
+    // Fourteen with work of their own, the one that was proposed, and what the person committed: during a session, and
+    // before two answers.
+    assert_eq!(report.end.commits, 17);
+}
+
+#[test]
+fn phases_come_to_what_the_contract_says() {
+    for gates in PhaseGates::ALL {
+        let scenario = Scenario::of([Behaviour::Good, Behaviour::Good]).in_phases([gates, PhaseGates::Auto]);
+        let report = simulate(&scenario, &[]).unwrap();
+        assert_eq!(report.violations, [], "{gates:?}");
+        assert_eq!((report.end.reason, report.end.finished.len()), (StopReason::Success, 2), "{gates:?}");
+        let questions = match gates {
+            PhaseGates::Auto => 0,
+            PhaseGates::AutoReopened | PhaseGates::Manual => 1,
+            PhaseGates::ManualRejected => 2,
+        };
+        assert_eq!(report.end.asked.len(), questions, "{gates:?}: {:?}", report.end.asked);
+    }
+}
+
+#[test]
+fn after_five_phases_a_person_is_asked_and_not_after_the_last() {
+    for (phases, checkpoints) in [(5, 0), (6, 1), (10, 1), (11, 2)] {
+        let scenario = Scenario::of(vec![Behaviour::Good; phases]).in_phases(vec![PhaseGates::Auto; phases]);
+        let report = simulate(&scenario, &[]).unwrap();
+        assert_eq!(report.violations, [], "{phases}");
+        assert_eq!((report.end.reason, report.end.finished.len()), (StopReason::Success, phases));
+        assert_eq!(report.end.asked.len(), checkpoints, "{phases} phases: {:?}", report.end.asked);
+    }
+}
+
+#[test]
+fn gates_and_answers_survive_a_crash_anywhere() {
+    let scenarios = [
+        Scenario::of([Behaviour::Good, Behaviour::PolicyApproved]).in_phases([PhaseGates::Manual, PhaseGates::Auto]),
+        Scenario::of([Behaviour::Good, Behaviour::Good]).in_phases([PhaseGates::AutoReopened, PhaseGates::Auto]),
+        Scenario::of([Behaviour::Good]).in_phases([PhaseGates::ManualRejected]),
+    ];
+    for scenario in scenarios {
+        let points = enumerate_crashes(&scenario).unwrap_or_else(|why| panic!("{scenario:?}: {why}"));
+        assert!(points > 60, "only {points} points");
+    }
 }
 
 #[test]
@@ -63,9 +107,11 @@ proptest! {
     #[test]
     fn any_plan_survives_several_crashes(
         items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..5),
-        crashes in prop::collection::vec(1u64..120, 0..4),
+        phases in prop::collection::vec(prop::sample::select(PhaseGates::ALL.as_slice()), 0..4),
+        crashes in prop::collection::vec(1u64..160, 0..4),
     ) {
-        let scenario = Scenario::of(items);
+        let phases = phases.into_iter().take(items.len());
+        let scenario = Scenario::of(items.clone()).in_phases(phases);
         let whole = simulate(&scenario, &[]).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         let report = simulate(&scenario, &crashes).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         prop_assert_eq!(&report.violations, &[]);
@@ -79,6 +125,8 @@ proptest! {
     #[test]
     fn any_limits_keep_the_laws(
         items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..7),
+        phases in prop::collection::vec(prop::sample::select(PhaseGates::ALL.as_slice()), 0..4),
+        checkpoint in 1u32..4,
         iterations in 1u32..8,
         sessions in 1u32..12,
         blockers in 1u32..5,
@@ -87,7 +135,9 @@ proptest! {
         tokens in 1u64..1000,
         crash in 1u64..200,
     ) {
-        let mut scenario = Scenario::of(items);
+        let phases = phases.into_iter().take(items.len());
+        let mut scenario = Scenario::of(items.clone()).in_phases(phases);
+        scenario.budget.checkpoint_every = checkpoint;
         scenario.budget.iterations = iterations;
         scenario.budget.sessions = sessions;
         scenario.budget.blockers_per_phase = blockers;

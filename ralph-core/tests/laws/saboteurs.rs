@@ -110,6 +110,15 @@ fn l3_words_do_not_advance() {
 }
 
 #[test]
+fn l3_an_answer_that_nobody_gave() {
+    let mut scenario = Scenario::of([Behaviour::PolicyApproved]);
+    assert_eq!(simulate(&scenario, &[]).unwrap().violations, [], "the control");
+    scenario.sabotage = Some(Sabotage::AnswersItself);
+    let laws: Vec<_> = simulate(&scenario, &[]).unwrap().violations.iter().map(|violation| violation.law).collect();
+    assert!(laws.contains(&"L3"), "{laws:?}");
+}
+
+#[test]
 fn l6_an_attempt_begins_twice() {
     let mut records = honest();
     let at = position(&records, |fact| matches!(fact, Fact::Began { .. }));

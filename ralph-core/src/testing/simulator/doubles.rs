@@ -10,8 +10,10 @@ use async_trait::async_trait;
 
 use super::{Sabotage, world::Shared};
 use crate::{
-    AgentBackend, AgentError, Brief, Capabilities, Cx, Digest, MemoryPlan, Part, SessionEnd, SessionReport, Target,
-    Tokens, Trouble, Usage, Usd, Verdict, Verifier, VerifyError, testing::MemoryVcs,
+    AgentBackend, AgentError, Boundary, Brief, Capabilities, Cx, DecisionKind, Digest, Gate, GateError, MemoryPlan,
+    Part, Question, Ruling, SessionEnd, SessionReport, Stage, Target, Tokens, Trouble, Usage, Usd, Verdict, Verifier,
+    VerifyError,
+    testing::{Files, MemoryVcs},
 };
 
 /// What the sessions on an item do.
@@ -45,11 +47,27 @@ pub enum Behaviour {
     RowEdited,
     /// Somebody commits on the branch meanwhile, then the work.
     Overtaken,
+    /// Somebody commits the same file on the branch meanwhile, then the work.
+    Collides,
+    /// Asks a person, who answers; then the work.
+    AsksAnswered,
+    /// Work about which a policy asks; a person approves.
+    PolicyApproved,
+    /// The same; a person commits on the branch before approving.
+    PolicyApprovedLate,
+    /// The same; a person commits something that contradicts it before approving.
+    PolicyContradicted,
+    /// Work about which a policy asks; a person rejects it, and the next session does without.
+    PolicyRejected,
+    /// The work is there already, and a person says so.
+    AlreadyDoneApproved,
+    /// The work, and another item, which a person adds.
+    Proposes,
 }
 
 impl Behaviour {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 22] = [
         Self::Good,
         Self::SecondTry,
         Self::Bad,
@@ -64,7 +82,20 @@ impl Behaviour {
         Self::Crashes,
         Self::RowEdited,
         Self::Overtaken,
+        Self::Collides,
+        Self::AsksAnswered,
+        Self::PolicyApproved,
+        Self::PolicyApprovedLate,
+        Self::PolicyContradicted,
+        Self::PolicyRejected,
+        Self::AlreadyDoneApproved,
+        Self::Proposes,
     ];
+
+    /// The behaviour that an item's title names; items that were added later are good.
+    pub(super) fn of(title: &str) -> Self {
+        Self::ALL.into_iter().find(|behaviour| format!("{behaviour:?}") == title).unwrap_or(Self::Good)
+    }
 }
 
 /// What the agent of a simulation can reach, the operator's things included: it plays both.
@@ -79,13 +110,19 @@ pub(super) struct Parts {
 #[derive(Debug)]
 pub(super) struct SimAgent {
     pub(super) world: Parts,
-    pub(super) items: Vec<Behaviour>,
 }
 
 impl SimAgent {
     fn behaviour(&self, brief: &Brief) -> Behaviour {
-        let number: usize = brief.attempt.item.item.as_str()[1..].parse().unwrap_or(1);
-        self.items[number - 1]
+        let plan = self.world.plan.plan();
+        plan.find(&brief.attempt.item).map_or(Behaviour::Good, |(_, item)| Behaviour::of(&item.title))
+    }
+
+    /// Once in the simulation.
+    fn commit_by_hand(&self, name: &str, content: &str) {
+        if self.world.shared.commits.fetch_add(1, Ordering::SeqCst) == 0 {
+            self.world.vcs.commit_by_hand(with_file(self.world.vcs.files(), name, content));
+        }
     }
 
     fn play(&self, behaviour: Behaviour, brief: &Brief) -> std::io::Result<SessionReport> {
@@ -112,7 +149,9 @@ impl SimAgent {
                 write(item, "bad")?;
                 finished("ALL TESTS PASS")
             }
-            Behaviour::Claims | Behaviour::AlreadyDone => finished("```ralph\n{\"status\":\"done\"}\n```"),
+            Behaviour::Claims | Behaviour::AlreadyDone | Behaviour::AlreadyDoneApproved => {
+                finished("```ralph\n{\"status\":\"done\"}\n```")
+            }
             Behaviour::Hidden => {
                 write(&format!("ignored-{item}"), "good")?;
                 write(item, "bad")?;
@@ -168,17 +207,56 @@ impl SimAgent {
                 finished("done")
             }
             Behaviour::Overtaken => {
-                if self.world.shared.overtaken.fetch_add(1, Ordering::SeqCst) == 0 {
-                    let mut files = self.world.vcs.files();
-                    files.insert("by-hand".to_owned(), b"the operator's".to_vec());
-                    self.world.vcs.commit_by_hand(files);
-                }
+                self.commit_by_hand("by-hand", "the operator's");
                 write(item, "good")?;
                 finished("done")
             }
+            Behaviour::Collides => {
+                self.commit_by_hand(item, "the operator's");
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::AsksAnswered if brief.prompt.contains("): use a") => {
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::AsksAnswered => {
+                write("half", "done")?;
+                finished("```ralph\n{\"status\":\"decision\",\"question\":\"which way?\"}\n```")
+            }
+            Behaviour::PolicyRejected if brief.prompt.contains("reject") => {
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::PolicyContradicted if brief.prompt.contains("no longer fits") => {
+                write(item, "good")?;
+                finished("done")
+            }
+            Behaviour::PolicyApproved
+            | Behaviour::PolicyApprovedLate
+            | Behaviour::PolicyContradicted
+            | Behaviour::PolicyRejected => {
+                write(item, "good")?;
+                write(&format!("{item}-dependency"), "left-pad")?;
+                finished("nobody needs to look at this: approved")
+            }
+            Behaviour::Proposes => {
+                write(item, "good")?;
+                let proposed = "[{\"title\":\"one more\",\"criteria\":[\"it is there\"]}]";
+                finished(&format!("```ralph\n{{\"status\":\"done\",\"proposed\":{proposed}}}\n```"))
+            }
         };
+        if brief.prompt.contains(": reopen ") {
+            write(&format!("fixed-{}", brief.attempt.item.phase), "yes")?;
+        }
         Ok(report.with_usage(usage))
     }
+}
+
+/// `files` with one more.
+pub(super) fn with_file(mut files: Files, name: &str, content: &str) -> Files {
+    files.insert(name.to_owned(), content.as_bytes().to_vec());
+    files
 }
 
 #[cfg(unix)]
@@ -208,6 +286,32 @@ impl AgentBackend for SimAgent {
     }
 }
 
+/// The command of a gate that stays closed until something is worked on again.
+pub(super) const REOPENED: &str = "reopened";
+
+/// Asks about work that brings a dependency.
+#[derive(Debug)]
+pub(super) struct SimPolicy;
+
+#[async_trait]
+impl Gate for SimPolicy {
+    fn name(&self) -> &str {
+        "dependencies"
+    }
+
+    async fn judge(&self, boundary: &Boundary, _cx: &Cx) -> Result<Ruling, GateError> {
+        let Boundary::Item(at) = boundary else {
+            return Ok(Ruling::Ask(Question::new(DecisionKind::Dependency, "a boundary that is not known")));
+        };
+        let new = at.changes.iter().any(|change| change.path.ends_with(b"-dependency") && change.before.is_none());
+        Ok(if new {
+            Ruling::Ask(Question::new(DecisionKind::Dependency, format!("{}: a new dependency?", at.item.title)))
+        } else {
+            Ruling::Open
+        })
+    }
+}
+
 /// Passes where the item's file says `good`, or an ignored one does.
 #[derive(Debug)]
 pub(super) struct SimVerifier;
@@ -219,7 +323,12 @@ impl Verifier for SimVerifier {
     }
 
     async fn verify(&self, target: &Target, _cx: &Cx) -> Result<Verdict, VerifyError> {
-        let Some(item) = &target.item else { return Ok(Verdict::new(true, "the base")) };
+        let Some(item) = &target.item else {
+            // A gate that wants a second look at the phase's first item.
+            let wants_more = target.stage == Stage::Gate && target.phase.auto_gate.contains(&REOPENED.to_owned());
+            let fixed = target.folder.join(format!("fixed-{}", target.phase.id)).exists();
+            return Ok(Verdict::new(!wants_more || fixed, "the phase as a whole"));
+        };
         let read = |name: String| fs::read_to_string(target.folder.join(name)).unwrap_or_default();
         let content = read(item.id.to_string());
         if content == "break" {

@@ -3,13 +3,14 @@
 //! No time passes and nothing is random but what a seed says: a scenario gives the same run every time.
 
 mod doubles;
+mod person;
 mod world;
 
 use std::{collections::BTreeMap, fmt};
 
 use self::world::World;
 use super::{FaultPlan, laws::Violation};
-use crate::{Budget, Digest, ItemRef, ItemStatus, StopReason, Usd};
+use crate::{Budget, Digest, ItemRef, ItemStatus, PhaseId, StopReason, Usd};
 
 pub use self::doubles::Behaviour;
 
@@ -18,6 +19,8 @@ pub use self::doubles::Behaviour;
 pub struct Scenario {
     /// One item for each.
     pub items: Vec<Behaviour>,
+    /// The gates of each phase; the items are dealt out to them in order. Empty: one phase without gates.
+    pub phases: Vec<PhaseGates>,
     /// The limits.
     pub budget: Budget,
     /// What is broken on purpose, so that a law has something to find.
@@ -35,7 +38,14 @@ impl Scenario {
             tokens: Some(1_000_000_000),
             ..Budget::default()
         };
-        Self { items: items.into_iter().collect(), budget, sabotage: None }
+        Self { items: items.into_iter().collect(), phases: Vec::new(), budget, sabotage: None }
+    }
+
+    /// The same in phases with these gates.
+    #[must_use]
+    pub fn in_phases(mut self, phases: impl IntoIterator<Item = PhaseGates>) -> Self {
+        self.phases = phases.into_iter().collect();
+        self
     }
 }
 
@@ -54,6 +64,26 @@ pub enum Sabotage {
     ForgetsKept,
     /// Something of a session stays alive.
     LeavesAlive,
+    /// An answer is given that nobody gave.
+    AnswersItself,
+}
+
+/// How a phase's gates behave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseGates {
+    /// The automatic gate opens.
+    Auto,
+    /// The automatic gate is closed until a person has the phase's first item worked on again.
+    AutoReopened,
+    /// A person approves.
+    Manual,
+    /// A person rejects, commits something, and then approves.
+    ManualRejected,
+}
+
+impl PhaseGates {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::AutoReopened, Self::Manual, Self::ManualRejected];
 }
 
 /// The state that a run leaves, without what may differ between a run with and one without a crash (revision ids and
@@ -70,8 +100,10 @@ pub struct Final {
     pub commits: usize,
     /// The items whose work is kept, and why.
     pub kept: Vec<String>,
-    /// The questions in the queue, in order of their items.
+    /// The questions that were asked.
     pub asked: Vec<String>,
+    /// The phases that are done.
+    pub finished: Vec<PhaseId>,
 }
 
 /// What was seen in a simulation.

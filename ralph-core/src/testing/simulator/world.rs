@@ -6,12 +6,13 @@ use std::sync::{
 };
 
 use super::{
-    Behaviour, Final, Report, Scenario,
-    doubles::{Parts, SimAgent, SimVerifier},
+    Behaviour, Final, PhaseGates, Report, Scenario,
+    doubles::{Parts, REOPENED, SimAgent, SimPolicy, SimVerifier},
 };
 use crate::{
-    Digest, Event, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Ralph, RunError, RunId,
-    machine::Fact,
+    Digest, Event, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, Ralph, RunError, RunId,
+    gates::{AutoGate, ManualGate},
+    machine::{Fact, Machine},
     testing::{
         FaultPlan, Faulty, Files, MemoryVcs, StillClock,
         laws::{LawBook, Violation},
@@ -21,11 +22,11 @@ use crate::{
 
 /// What outlives a crash.
 pub(super) struct World {
-    scenario: Scenario,
-    plan: MemoryPlan,
+    pub(super) scenario: Scenario,
+    pub(super) plan: MemoryPlan,
     journal: MemoryJournal,
-    vcs: MemoryVcs,
-    decisions: MemoryDecisions,
+    pub(super) vcs: MemoryVcs,
+    pub(super) decisions: MemoryDecisions,
     clock: StillClock,
     run: RunId,
     shared: Arc<Shared>,
@@ -35,7 +36,8 @@ pub(super) struct World {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) outages: AtomicU32,
-    pub(super) overtaken: AtomicU32,
+    /// Commits that a person made during a session.
+    pub(super) commits: AtomicU32,
     pub(super) alive: AtomicU32,
     violations: Mutex<Vec<Violation>>,
 }
@@ -53,15 +55,40 @@ fn item_name(index: usize) -> String {
     format!("R{:02}", index + 1)
 }
 
+/// How often a person may take the run up.
+const INVOCATIONS_MAX: u32 = 60;
+
+fn plan_of(scenario: &Scenario) -> MemoryPlan {
+    let count = scenario.phases.len().max(1);
+    let mut phases: Vec<Vec<Item>> = vec![Vec::new(); count];
+    for (index, behaviour) in scenario.items.iter().enumerate() {
+        let phase = index * count / scenario.items.len();
+        phases[phase].push(Item::new(item_name(index).as_str(), format!("{behaviour:?}")));
+    }
+    let phases = phases.into_iter().enumerate().map(|(index, items)| {
+        let mut phase = Phase::new(format!("P{}", index + 1).as_str(), items);
+        match scenario.phases.get(index) {
+            None => {}
+            Some(PhaseGates::Auto) => phase.auto_gate.push("check".to_owned()),
+            Some(PhaseGates::AutoReopened) => phase.auto_gate.push(REOPENED.to_owned()),
+            Some(PhaseGates::Manual | PhaseGates::ManualRejected) => {
+                phase.manual_gate = Some("lead approves the phase".to_owned());
+            }
+        }
+        phase
+    });
+    MemoryPlan::new(Plan::new(phases))
+}
+
 impl World {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let plan = MemoryPlan::of(scenario.items.iter().map(|behaviour| format!("{behaviour:?}")));
+        let plan = plan_of(scenario);
         let mut files = Files::from([
             ("README".to_owned(), b"start".to_vec()),
             ("ralph-loop/PRD.md".to_owned(), b"- [ ] the operator's".to_vec()),
         ]);
         for (index, behaviour) in scenario.items.iter().enumerate() {
-            if *behaviour == Behaviour::AlreadyDone {
+            if matches!(behaviour, Behaviour::AlreadyDone | Behaviour::AlreadyDoneApproved) {
                 files.insert(item_name(index), b"good".to_vec());
             }
         }
@@ -77,9 +104,19 @@ impl World {
         }
     }
 
-    /// One life of the process: to the end, or to the crash.
+    /// One life of the process, or several: to an end at which a person has nothing to say, or to the crash.
     pub(super) fn live(&self, faults: &FaultPlan) -> Result<Outcome, RunError> {
-        let agent = SimAgent { world: self.parts(), items: self.scenario.items.clone() };
+        for _ in 0..INVOCATIONS_MAX {
+            let outcome = self.invoke(faults)?;
+            if !self.answer_one() {
+                return Ok(outcome);
+            }
+        }
+        unreachable!("{:?} does not come to an end", self.scenario)
+    }
+
+    fn invoke(&self, faults: &FaultPlan) -> Result<Outcome, RunError> {
+        let agent = SimAgent { world: self.parts() };
         let vcs = saboteurs::vcs(self.vcs.clone(), self.scenario.sabotage);
         let journal = saboteurs::journal(self.journal.clone(), self.scenario.sabotage);
         let decisions = saboteurs::decisions(self.decisions.clone(), self.scenario.sabotage);
@@ -109,6 +146,10 @@ impl World {
             Faulty::new(Arc::new(SimVerifier), faults),
             Faulty::new(vcs, faults),
         )
+        .gate(Faulty::new(Arc::new(SimPolicy), faults))
+        .phase_gate(Faulty::new(Arc::new(AutoGate::new(SimVerifier)), faults))
+        .phase_gate(ManualGate)
+        .rebase(Faulty::new(Arc::new(self.vcs.clone()), faults))
         .journal(Faulty::new(journal, faults), self.run.clone())
         .decisions(Faulty::new(decisions, faults))
         .clock(self.clock.clone())
@@ -145,7 +186,7 @@ impl World {
         for revision in &branch[1..] {
             let accepted =
                 records.iter().any(|record| matches!(&record.fact, Fact::Accepted { revision: by } if by == revision));
-            let by_hand = self.vcs.message(revision).is_some_and(|message| message == "by hand");
+            let by_hand = self.vcs.message(revision).as_deref() == Some("by hand");
             if !accepted && !by_hand {
                 broken("L2", format!("the branch held {revision}, which was never accepted"));
             }
@@ -158,6 +199,11 @@ impl World {
             }
         }
         for record in &records {
+            if let Fact::TookIn { answer, .. } = &record.fact
+                && self.decisions.answer_to(&answer.decision).as_ref() != Some(answer)
+            {
+                broken("L3", format!("nobody gave the answer {answer:?}"));
+            }
             if let Fact::Kept { name, .. } = &record.fact
                 && !self.vcs.kept().contains_key(name)
             {
@@ -186,7 +232,20 @@ impl World {
         kept.sort();
         let mut asked: Vec<String> = self.decisions.asked().into_iter().map(|asked| asked.question.text).collect();
         asked.sort();
-        Final { reason: outcome.stop.reason, marks, files, commits: self.vcs.branch().len() - 1, kept, asked }
+        let mut machine = Machine::new();
+        for record in self.journal.records(&self.run) {
+            // What does not replay is found by the law book.
+            let _ = machine.apply(&record.fact);
+        }
+        Final {
+            reason: outcome.stop.reason,
+            marks,
+            files,
+            commits: self.vcs.branch().len() - 1,
+            kept,
+            asked,
+            finished: machine.finished().iter().cloned().collect(),
+        }
     }
 }
 
