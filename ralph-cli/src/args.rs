@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::settings::OnConflict;
+
 /// Walks a plan with coding agents, and lets nothing through that was not verified twice.
 #[derive(Debug, Parser)]
 #[command(name = "ralph", version, propagate_version = true, max_term_width = 100)]
@@ -110,6 +112,12 @@ pub(crate) struct Run {
     /// Print one JSON event per line
     #[arg(long)]
     pub(crate) json: bool,
+    /// Walk the Master Plan up to this phase; those before it must be done
+    #[arg(long, value_name = "ID")]
+    pub(crate) phase: Option<String>,
+    /// What to do where another run is on (run.on_conflict)
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) on_conflict: Option<OnConflict>,
     /// Start a new run even where an earlier one can be taken up
     #[arg(long)]
     pub(crate) new: bool,

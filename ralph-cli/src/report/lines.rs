@@ -1,8 +1,8 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    ItemStatus, Stage,
-    machine::{End, Fact, Pick, Readiness, Refusal, VerifyOutcome},
+    ItemStatus, Ruling, Stage,
+    machine::{End, Fact, Origin, Pick, Readiness, Refusal, VerifyOutcome},
     printable,
 };
 
@@ -13,7 +13,12 @@ const LINE_MAX: usize = 500;
 pub(crate) fn line(fact: &Fact) -> Option<String> {
     let text = match fact {
         Fact::Began { attempt } => {
-            let again = if attempt.charged > 1 { format!(", attempt {}", attempt.charged) } else { String::new() };
+            let again = match attempt.origin {
+                Origin::Session if attempt.charged > 1 => format!(", attempt {}", attempt.charged),
+                Origin::Session => String::new(),
+                Origin::Kept => ", with the work that is there".to_owned(),
+                Origin::Branch => ", as it is on the branch".to_owned(),
+            };
             format!("▸ {}: {}{again}", attempt.id.item.item, attempt.spec.title)
         }
         Fact::Ended { end, usage, took_ms, .. } => {
@@ -82,7 +87,29 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
                 None => what,
             }
         }
-        Fact::Looked { pick: Pick::Invalid(why), .. } => format!("⚠ {why}"),
+        Fact::Looked { pick: Pick::Invalid(why) | Pick::NotApproved(why), .. } => format!("⚠ {why}"),
+        Fact::TookIn { answer, refused } => {
+            let what = format!("↩ {} by {}: {}", answer.decision, answer.by, answer.reply.text());
+            match refused {
+                Some(found) => format!("{what} (the plan was left alone: {found})"),
+                None => what,
+            }
+        }
+        Fact::Rebased { onto: Some(onto), .. } => format!("  carried over to the tip: {}", onto.revision.short()),
+        Fact::Rebased { onto: None, conflicts } => format!("  does not fit the tip any more: {}", conflicts.join(", ")),
+        Fact::Judged { phase: None, ruling: Ruling::Closed(why), .. } => format!("  ✗ gate: {why}"),
+        Fact::Judged { phase: Some(phase), ruling, took_ms, .. } => match ruling {
+            Ruling::Open => format!("  ✓ the gates of {phase} are open ({})", seconds(*took_ms)),
+            Ruling::Closed(why) => {
+                let why = why.lines().next().unwrap_or_default();
+                format!("  ✗ the gate of {phase} is closed: {why} ({})", seconds(*took_ms))
+            }
+            Ruling::Ask(question) => format!("  ? {phase}: {}", question.text),
+        },
+        Fact::NotJudged { stop, .. } => format!("  ⚠ {}", stop.detail),
+        Fact::PhaseDone { phase, .. } => format!("■ {phase} is done"),
+        Fact::Asked { id, item: None } => format!("? {id} waits for you"),
+        Fact::Published { error: Some(why), .. } => format!("  ⚠ not pushed: {why}"),
         Fact::CancelAsked => "stopping".to_owned(),
         Fact::Stopped { stop } => format!("■ {stop}"),
         _ => return None,

@@ -6,8 +6,8 @@ use std::{
 };
 
 use ralph_core::{
-    ItemRef, ItemStatus, Phase, Record, Spent, Stop, StopReason, Usd,
-    ledger::Holder,
+    DecisionKind, ItemRef, ItemStatus, Plan, Record, Spent, Stop, StopReason, Usd,
+    ledger::{Holder, Queued},
     machine::{Fact, Iteration, Machine},
     printable,
 };
@@ -33,7 +33,45 @@ pub(crate) struct Overview {
     stop: Option<Stop>,
     #[serde(serialize_with = "spent")]
     spent: Spent,
+    /// Whether the branch holds what was not pushed although it should be.
+    unpublished: bool,
+    /// The phases of a plan that has several, or gates.
+    phases: Vec<PhaseRow>,
+    /// The questions that wait for a person.
+    pending: Vec<Waiting>,
     items: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct PhaseRow {
+    phase: String,
+    title: String,
+    /// Whether its gates have opened, too.
+    finished: bool,
+    done: usize,
+    items: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Waiting {
+    id: String,
+    kind: DecisionKind,
+    /// The phase, and the item where it concerns one.
+    place: String,
+    question: String,
+}
+
+impl Waiting {
+    fn new(queued: &Queued) -> Self {
+        let decision = &queued.decision;
+        let item = decision.item.as_ref().map(|item| format!("/{item}")).unwrap_or_default();
+        Self {
+            id: queued.id.to_string(),
+            kind: decision.question.kind,
+            place: format!("{}{item}", decision.phase),
+            question: decision.question.text.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -60,57 +98,77 @@ enum Verified {
     No,
 }
 
+/// What an overview is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) info: &'a RunInfo,
+    pub(crate) run: Option<&'a str>,
+    pub(crate) records: &'a [Record],
+    /// The plan as it is now.
+    pub(crate) plan: &'a Plan,
+    /// The items whose commits the branch holds.
+    pub(crate) on_branch: &'a BTreeSet<ItemRef>,
+    /// The items that earlier runs on this plan verified.
+    pub(crate) elsewhere: &'a BTreeSet<ItemRef>,
+    /// The questions of this plan that wait for an answer.
+    pub(crate) pending: &'a [Queued],
+    pub(crate) live: Option<&'a Holder>,
+}
+
 impl Overview {
-    /// Of a run (by its records) on a phase as it is now. `on_branch` are the items whose commits the branch holds,
-    /// `elsewhere` those that earlier runs on this plan verified.
-    pub(crate) fn new(
-        info: &RunInfo,
-        run: Option<&str>,
-        records: &[Record],
-        phase: &Phase,
-        on_branch: &BTreeSet<ItemRef>,
-        elsewhere: &BTreeSet<ItemRef>,
-        live: Option<&Holder>,
-    ) -> Self {
+    pub(crate) fn new(known: &Known<'_>) -> Self {
         let mut machine = Machine::new();
         let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
-        for record in records {
+        for record in known.records {
             // A journal that does not fold is told by whoever opens it for writing.
             let _ = machine.apply(&record.fact);
             if let Fact::Marked { iteration, .. } = &record.fact {
                 last.insert(iteration.item.clone(), iteration.clone());
             }
         }
-        let mut glyphs = attempts(records);
-        let items = phase
-            .items
-            .iter()
-            .map(|item| {
+        let mut glyphs = attempts(known.records);
+        let several = known.plan.phases.len() > 1;
+        let mut items = Vec::new();
+        for phase in &known.plan.phases {
+            for item in &phase.items {
                 let name = phase.name(item);
-                Row {
-                    item: item.id.to_string(),
+                items.push(Row {
+                    item: if several { name.to_string() } else { item.id.to_string() },
                     title: item.title.chars().take(200).collect(),
                     status: item.status,
                     attempts: glyphs.remove(&name).unwrap_or_default(),
-                    verified: if on_branch.contains(&name) {
+                    verified: if known.on_branch.contains(&name) {
                         Verified::OnBranch
-                    } else if machine.accepted().contains_key(&name) || elsewhere.contains(&name) {
+                    } else if machine.accepted().contains_key(&name) || known.elsewhere.contains(&name) {
                         Verified::Earlier
                     } else {
                         Verified::No
                     },
                     last: last.remove(&name),
-                }
-            })
-            .collect();
+                });
+            }
+        }
+        let phases = known.plan.phases.iter().filter(|phase| several || phase.is_gated()).map(|phase| {
+            let done = phase.items.iter().filter(|item| item.status == ItemStatus::Done).count();
+            PhaseRow {
+                phase: phase.id.to_string(),
+                title: phase.title.clone(),
+                finished: machine.finished().contains(&phase.id) && done == phase.items.len(),
+                done,
+                items: phase.items.len(),
+            }
+        });
         Self {
             schema_version: SCHEMA_VERSION,
-            run: run.map(str::to_owned),
-            plan: info.plan.clone(),
-            branch: info.branch.clone(),
-            live: live.map(ToString::to_string),
+            run: known.run.map(str::to_owned),
+            plan: known.info.plan.clone(),
+            branch: known.info.branch.clone(),
+            live: known.live.map(ToString::to_string),
             stop: machine.stopped().cloned(),
             spent: machine.spent(),
+            unpublished: machine.unpublished(),
+            phases: phases.collect(),
+            pending: known.pending.iter().map(Waiting::new).collect(),
             items,
         }
     }
@@ -119,7 +177,9 @@ impl Overview {
     pub(crate) fn render(&self) -> String {
         let mut page = String::new();
         self.head(&mut page);
-        self.part(&mut page, "Needs you", |row| row.status == ItemStatus::Decision);
+        self.phases(&mut page);
+        self.needs_you(&mut page);
+        self.part(&mut page, "Waiting for a decision", |row| row.status == ItemStatus::Decision);
         self.part(&mut page, "Blocked", |row| row.status == ItemStatus::Blocked);
         self.part(&mut page, "Unknown marks", |row| row.status == ItemStatus::Unknown);
         let done = |row: &Row, verified| row.status == ItemStatus::Done && row.verified == verified;
@@ -127,9 +187,43 @@ impl Overview {
         self.part(&mut page, "Verified by an earlier run, not on this branch", |row| done(row, Verified::Earlier));
         self.part(&mut page, "Ticked by hand, not verified", |row| done(row, Verified::No));
         self.part(&mut page, "Open", |row| row.status == ItemStatus::Open);
+        if self.unpublished {
+            page.push_str("\nNot pushed: the last push failed; the next accepted item or run tries again.\n");
+        }
         self.cost(&mut page);
         self.next(&mut page);
         page
+    }
+
+    fn phases(&self, page: &mut String) {
+        if self.phases.is_empty() {
+            return;
+        }
+        page.push('\n');
+        for phase in &self.phases {
+            let mark = if phase.finished { 'x' } else { ' ' };
+            let title = if phase.title == phase.phase { String::new() } else { format!(" — {}", phase.title) };
+            let state = match (phase.finished, phase.done == phase.items) {
+                (true, _) => "done".to_owned(),
+                (false, true) => "at its gates".to_owned(),
+                (false, false) => format!("{} of {} done", phase.done, phase.items),
+            };
+            let _ = writeln!(page, "  [{mark}] {}{} ({state})", printable(&phase.phase), printable(&title));
+        }
+    }
+
+    fn needs_you(&self, page: &mut String) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let _ = writeln!(page, "\nNeeds you ({})", self.pending.len());
+        for waiting in &self.pending {
+            let head = format!("{} {} {}", waiting.id, waiting.kind, waiting.place);
+            let _ = writeln!(page, "  {}", printable(&head));
+            for line in wrap(&printable(&waiting.question), WIDTH - DETAIL.len(), "").into_iter().take(4) {
+                let _ = writeln!(page, "{DETAIL}{line}");
+            }
+        }
     }
 
     fn head(&self, page: &mut String) {
@@ -238,9 +332,12 @@ impl Overview {
                 }
                 return;
             }
-            StopReason::AwaitingDecisions => {
-                "read ralph-loop/DECISIONS.md, write the answer below the item in the PRD, then `ralph retry ITEM` and \
-                 `ralph run`"
+            StopReason::AwaitingDecisions | StopReason::ManualGate | StopReason::Checkpoint => {
+                "answer with `ralph btw`, then `ralph run` goes on"
+            }
+            StopReason::AutoGateFailed => {
+                "see the verifier's output in ralph-loop/DECISIONS.md, answer with `ralph btw` or put it right, then \
+                 `ralph run` tries the gate again"
             }
             StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
                 "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"
@@ -252,8 +349,9 @@ impl Overview {
             StopReason::AgentUnavailable => "see that the agent works (`ralph doctor`), then `ralph run`",
             StopReason::Cancelled => "`ralph run` goes on",
             StopReason::BranchMoved => "look at the branch with `git log`, put it right or remove it, then `ralph run`",
-            StopReason::PlanInvalid | StopReason::NotApproved => "put the plan right (`ralph check`), then `ralph run`",
-            _ => return,
+            StopReason::PlanInvalid => "put the plan right (`ralph check`), then `ralph run`",
+            StopReason::NotApproved => "read what changed and approve it (`ralph approve`), then `ralph run`",
+            StopReason::Fault => "`ralph doctor` looks for what is wrong; then `ralph run` goes on",
         };
         page.push('\n');
         for line in wrap(&format!("Next: {advice}."), WIDTH, "      ") {

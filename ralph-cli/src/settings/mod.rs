@@ -8,7 +8,7 @@ mod layers;
 use std::time::Duration;
 
 use ralph_core::{Budget, Usd, machine::RetryFrom};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use duration::{parse as parse_duration, show as show_duration};
 pub(crate) use layers::{Loaded, Value, load};
@@ -26,15 +26,24 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("agent.wait_at_most", "\"6h\""),
     ("budget.blockers_per_phase", "3"),
     ("budget.blockers_per_plan", "10"),
+    ("budget.checkpoint_every", "5"),
     ("budget.cost_usd", "(unset)"),
     ("budget.iterations", "30"),
     ("budget.no_progress", "2"),
     ("budget.sessions", "100"),
     ("budget.time", "\"8h\""),
     ("budget.tokens", "(unset)"),
+    ("policy.database", "[\"**/migrations/**\", \"**/schema.*\"]"),
+    ("policy.dependencies", "\"ask\""),
+    ("policy.protected", "[\"default\"]"),
+    ("policy.public_api", "[]"),
+    ("policy.security", "[\"**/auth/**\", \"**/*secret*\", \"**/crypto/**\"]"),
     ("run.attempts", "2"),
     ("run.author", "(unset)"),
     ("run.branch", "\"ralph/{plan}\""),
+    ("run.on_conflict", "\"refuse\""),
+    ("run.on_stop", "(unset)"),
+    ("run.push", "(unset)"),
     ("run.retry_from", "\"kept\""),
     ("run.workspaces", "(unset)"),
     ("verify.broken_exits", "[]"),
@@ -55,6 +64,54 @@ pub(crate) struct Settings {
     pub(crate) verify: Verify,
     pub(crate) run: Run,
     pub(crate) budget: Limits,
+    pub(crate) policy: Policy,
+}
+
+/// What a person is asked about, whatever the agent says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Policy {
+    pub(crate) dependencies: Dependencies,
+    pub(crate) security: Vec<String>,
+    pub(crate) database: Vec<String>,
+    pub(crate) public_api: Vec<String>,
+    pub(crate) protected: Vec<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let globs = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect();
+        Self {
+            dependencies: Dependencies::Ask,
+            security: globs(&["**/auth/**", "**/*secret*", "**/crypto/**"]),
+            database: globs(&["**/migrations/**", "**/schema.*"]),
+            public_api: Vec::new(),
+            protected: globs(&["default"]),
+        }
+    }
+}
+
+/// What becomes of work that brings a new dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Dependencies {
+    Ask,
+    Allow,
+    Refuse,
+}
+
+/// What `ralph run` does where another one is at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub(crate) enum OnConflict {
+    /// Say who is at work, and do nothing
+    #[default]
+    Refuse,
+    /// Follow the run that is on to its end
+    AdoptExisting,
+    /// Check and bring records up to date, without any session
+    ArtifactOnly,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -141,6 +198,9 @@ pub(crate) struct Run {
     pub(crate) retry_from: RetryFrom,
     pub(crate) workspaces: Option<std::path::PathBuf>,
     pub(crate) author: Option<String>,
+    pub(crate) push: Option<String>,
+    pub(crate) on_stop: Option<String>,
+    pub(crate) on_conflict: OnConflict,
 }
 
 impl Default for Run {
@@ -151,6 +211,9 @@ impl Default for Run {
             retry_from: RetryFrom::Kept,
             workspaces: None,
             author: None,
+            push: None,
+            on_stop: None,
+            on_conflict: OnConflict::Refuse,
         }
     }
 }
@@ -168,6 +231,7 @@ pub(crate) struct Limits {
     blockers_per_phase: u32,
     blockers_per_plan: u32,
     no_progress: u32,
+    checkpoint_every: u32,
 }
 
 impl Default for Limits {
@@ -182,6 +246,7 @@ impl Default for Limits {
             blockers_per_phase: usual.blockers_per_phase,
             blockers_per_plan: usual.blockers_per_plan,
             no_progress: usual.no_progress,
+            checkpoint_every: usual.checkpoint_every,
         }
     }
 }
@@ -216,6 +281,7 @@ impl Settings {
         budget.blockers_per_phase = limits.blockers_per_phase;
         budget.blockers_per_plan = limits.blockers_per_plan;
         budget.no_progress = limits.no_progress;
+        budget.checkpoint_every = limits.checkpoint_every;
         budget.wait_at_most = self.agent.wait_at_most;
         budget
     }
@@ -229,6 +295,7 @@ impl Settings {
             ("budget.blockers_per_phase", limits.blockers_per_phase),
             ("budget.blockers_per_plan", limits.blockers_per_plan),
             ("budget.no_progress", limits.no_progress),
+            ("budget.checkpoint_every", limits.checkpoint_every),
             ("run.attempts", self.run.attempts),
             ("verify.confirm", self.verify.confirm),
         ];

@@ -256,6 +256,7 @@ impl Story {
             Fact::Verified { outcome, tail, summary, .. } if *outcome != VerifyOutcome::Pass => {
                 self.output = if tail.is_empty() { summary.clone() } else { tail.clone() };
             }
+            Fact::NotJudged { stop, .. } => self.output.clone_from(&stop.detail),
             Fact::Marked { iteration, refused } => {
                 entries.push((Log::Progress, self.progress(iteration, refused.as_deref(), record.at)));
                 if iteration.to == ItemStatus::Blocked {

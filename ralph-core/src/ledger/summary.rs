@@ -5,9 +5,10 @@ use std::{collections::BTreeSet, fmt::Write as _, io, path::PathBuf};
 use super::{layout::Ledger, logs, quote, replace, time};
 use crate::{
     budget::Usd,
+    gate::Ruling,
     id::{ItemRef, RunId},
     journal::Record,
-    machine::{Attempt, End, Fact, Iteration, Refusal, VerifyOutcome},
+    machine::{Attempt, End, Fact, Iteration, Origin, Refusal, VerifyOutcome},
     plan::{ItemStatus, Plan},
     stop::{Stop, StopReason},
 };
@@ -58,6 +59,7 @@ impl<'a> Summary<'a> {
         let mut page = String::new();
         self.head(&mut page, stop);
         self.outcomes(&mut page);
+        self.phases(&mut page);
         self.unexplained(&mut page);
         self.last(&mut page);
         self.costs(&mut page);
@@ -96,6 +98,26 @@ impl<'a> Summary<'a> {
             lines.push(format!("- and {} more", open.len() - OPEN_MAX));
         }
         section(page, "Still open", lines.into_iter());
+    }
+
+    /// The phases that the run finished, what people answered, and what was not pushed.
+    fn phases(&self, page: &mut String) {
+        let (mut done, mut answers, mut not_pushed) = (Vec::new(), Vec::new(), None);
+        for record in self.records {
+            match &record.fact {
+                Fact::PhaseDone { phase, revision } => {
+                    done.push(format!("- {phase} {} at {}", time::stamp(record.at), text(revision.short())));
+                }
+                Fact::TookIn { answer, .. } => answers.push(format!("- {}", text(&answer.line()))),
+                Fact::Published { error, .. } => not_pushed.clone_from(error),
+                _ => {}
+            }
+        }
+        section(page, "Phases that are done", done.into_iter());
+        section(page, "What was answered", answers.into_iter());
+        if let Some(why) = not_pushed {
+            section(page, "Not pushed", std::iter::once(format!("- the last push failed: {}", text(&why))));
+        }
     }
 
     /// The items of the plan with this status.
@@ -149,7 +171,12 @@ impl<'a> Summary<'a> {
                             writeln!(page, "\n## The last iteration: {} {}\n", text(&item.to_string()), text(title));
                     }
                     if within {
-                        let _ = writeln!(page, "- session {} began {}", attempt.id.number, time::stamp(record.at));
+                        let what = match attempt.origin {
+                            Origin::Session => "session",
+                            Origin::Kept => "kept work, without a session, attempt",
+                            Origin::Branch => "the branch as it is, attempt",
+                        };
+                        let _ = writeln!(page, "- {what} {} began {}", attempt.id.number, time::stamp(record.at));
                     }
                 }
                 fact if within => judged(page, fact),
@@ -300,6 +327,12 @@ fn judged(page: &mut String, fact: &Fact) {
             let _ = writeln!(page, "- verification ({stage}) {said}: {}", text(summary));
             block = tail;
         }
+        Fact::Judged { phase: None, ruling: Ruling::Closed(why), .. } => {
+            let _ = writeln!(page, "- a gate is closed: {}", text(why));
+        }
+        Fact::Rebased { onto: None, conflicts } => {
+            let _ = writeln!(page, "- it no longer fits the branch: {}", text(&conflicts.join(", ")));
+        }
         Fact::NotAccepted { why } => {
             let why = match why {
                 Refusal::ItemChanged => "its row in the plan was edited meanwhile".to_owned(),
@@ -361,13 +394,15 @@ fn advice(reason: StopReason) -> &'static str {
             "A budget was used up, by design. Review what is there; `ralph run` goes on with a new budget (cost and tokens are raised by a flag)."
         }
         StopReason::AutoGateFailed => {
-            "Everything is ticked, and the branch does not pass: see the verifier's output, open the item that is at fault again (`ralph retry ITEM`), then `ralph run` goes on."
+            "The items are done, and the branch does not pass: DECISIONS.md has the verifier's output. `ralph btw` answers (try again, or reopen the item that is at fault), then `ralph run` goes on."
         }
-        StopReason::AwaitingDecisions => {
-            "Only items that wait for you are left: read DECISIONS.md, write the answer below the item in the PRD, then `ralph retry ITEM` and `ralph run`."
+        StopReason::AwaitingDecisions => "Only what waits for you is left: `ralph btw` asks, then `ralph run` goes on.",
+        StopReason::ManualGate => {
+            "A person must open the phase's gate: look at the branch (`ralph diff`), answer with `ralph btw`, then `ralph run` goes on."
         }
-        StopReason::ManualGate => "A person must open the phase's gate: look at the branch, then `ralph run` goes on.",
-        StopReason::Checkpoint => "A planned pause: look at what was done so far, then `ralph run` goes on.",
+        StopReason::Checkpoint => {
+            "A planned pause: look at what was done so far (`ralph diff`), answer with `ralph btw`, then `ralph run` goes on."
+        }
         StopReason::ItemsBlocked => {
             "What is left is blocked or carries an unknown mark: read BLOCKERS.md, then `ralph retry ITEM` or correct the plan."
         }

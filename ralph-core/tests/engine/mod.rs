@@ -1,8 +1,10 @@
 //! The engine over doubles, where the laws alone do not say what must happen.
 
+mod answers;
 mod budgets;
 mod ends;
 mod gates;
+mod phases;
 mod setup;
 
 use std::{
