@@ -116,7 +116,7 @@ impl Question {
 
     /// This question and `other` as one, answered together: the kind is that of the more urgent one.
     #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
+    pub fn and(mut self, other: &Self) -> Self {
         if other.kind.weight() > self.kind.weight() {
             self.kind = other.kind;
         }

@@ -144,12 +144,17 @@ fn from_json(text: &str) -> Option<Signal> {
 
 /// A proposed item; nothing where it has no title.
 fn proposal(value: serde_json::Value) -> Option<Proposal> {
-    let mut raw: Proposal = serde_json::from_value(value).ok()?;
-    let one_line = |text: &String| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    raw.title = one_line(&raw.title);
-    raw.criteria = raw.criteria.iter().take(Signal::LIST_MAX).map(one_line).filter(|line| !line.is_empty()).collect();
-    raw.verify = raw.verify.as_ref().map(one_line).filter(|line| !line.is_empty());
-    (!raw.title.is_empty()).then_some(raw)
+    let raw: Proposal = serde_json::from_value(value).ok()?;
+    let proposal = Proposal {
+        title: one_line(&raw.title),
+        criteria: raw.criteria.iter().take(Signal::LIST_MAX).map(|line| one_line(line)).collect(),
+        verify: raw.verify.as_deref().map(one_line).filter(|line| !line.is_empty()),
+    };
+    (!proposal.title.is_empty()).then_some(proposal)
+}
+
+fn one_line(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn cut(text: &str) -> String {

@@ -48,7 +48,7 @@ impl Seams {
                 Ruling::Ask(question) => {
                     asked = Some(match asked {
                         None => question,
-                        Some(before) => before.and(question),
+                        Some(before) => before.and(&question),
                     });
                     by.push(gate.name().to_owned());
                 }

@@ -59,7 +59,7 @@ impl Machine {
     }
 
     /// A question about an item is in the queue.
-    pub(super) fn asked_about(&mut self, work: Work, matter: Matter, id: &DecisionId) -> Lane {
+    pub(super) fn asked_about(&mut self, work: &Work, matter: Matter, id: &DecisionId) -> Lane {
         let item = work.attempt.id.item.clone();
         let open = self.comebacks.get(&item).and_then(|comeback| comeback.work.as_ref());
         let mut gates = open.map(|held| held.gates.clone()).unwrap_or_default();
@@ -83,7 +83,7 @@ impl Machine {
         self.pending.insert(id.clone(), pending);
         self.parked.insert(item.clone(), id.clone());
         self.comebacks.remove(&item);
-        let mut iteration = self.iteration(&work, ItemStatus::Decision, why);
+        let mut iteration = self.iteration(work, ItemStatus::Decision, why);
         iteration.decision = Some(id.clone());
         Lane::Marking { iteration, from: ItemStatus::Open }
     }

@@ -244,7 +244,7 @@ impl Machine {
                 }
                 self.parted(work, fate)
             }
-            (Lane::Asking(work, matter), Fact::Asked { id, .. }) => self.asked_about(work, *matter, id),
+            (Lane::Asking(work, matter), Fact::Asked { id, .. }) => self.asked_about(&work, *matter, id),
             (Lane::Marking { iteration: asked, .. }, Fact::Marked { iteration, .. }) if *iteration == asked => {
                 self.marked(iteration)
             }

@@ -62,7 +62,7 @@ impl Machine {
                 let (why, output) = why.split_once("\n\n").unwrap_or((why, ""));
                 let text = format!("The gate of {} is closed: {why}. What now?", spec.phase);
                 let question = Question::new(DecisionKind::AutoGate, text);
-                self.ask_phase(spec.phase, question, About::AutoGate, output)
+                ask_phase(spec.phase, question, About::AutoGate, output)
             }
             Ruling::Ask(question) => {
                 let Some(at) = self.tip.clone() else { return Lane::Idle };
@@ -75,13 +75,9 @@ impl Machine {
                     }
                     return self.halt_for(&id);
                 }
-                self.ask_phase(spec.phase, question.clone(), about, "")
+                ask_phase(spec.phase, question.clone(), about, "")
             }
         }
-    }
-
-    fn ask_phase(&self, phase: PhaseId, question: Question, about: About, output: &str) -> Lane {
-        Lane::Querying(Box::new(Query { phase, question, about, output: output.to_owned(), item: None }))
     }
 
     fn question_of(&self, phase: &PhaseId, is_meant: impl Fn(&About) -> bool) -> Option<DecisionId> {
@@ -110,6 +106,10 @@ impl Machine {
         let count = self.phases.since_checkpoint;
         let text = format!("{count} phases were finished without a pause, {phase} the last of them. Go on?");
         let question = Question::new(DecisionKind::Checkpoint, text);
-        Some(self.ask_phase(phase.clone(), question, About::Checkpoint, ""))
+        Some(ask_phase(phase.clone(), question, About::Checkpoint, ""))
     }
+}
+
+fn ask_phase(phase: PhaseId, question: Question, about: About, output: &str) -> Lane {
+    Lane::Querying(Box::new(Query { phase, question, about, output: output.to_owned(), item: None }))
 }

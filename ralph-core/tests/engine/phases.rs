@@ -31,7 +31,7 @@ impl Operator {
 
     /// An invocation of the run with an agent whose sessions write a new file each.
     fn ralph(&self, sessions: usize) -> (Ralph, ScriptedAgent) {
-        let turns = (0..sessions).map(|index| turn().writes(&format!("f{}-{index}", self.vcs.branch().len()), "x"));
+        let turns = (0..sessions).map(|index| turn().writes(format!("f{}-{index}", self.vcs.branch().len()), "x"));
         let agent = ScriptedAgent::new(turns);
         let ralph = Ralph::builder(self.plan.clone(), agent.clone(), no_bad_files(), self.vcs.clone())
             .journal(self.journal.clone(), RunId::new("run"))
