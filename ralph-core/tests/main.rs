@@ -13,6 +13,8 @@ mod engine;
 mod laws;
 #[cfg(test)]
 mod ledger {
+    mod answers;
+    mod at_once;
     mod decisions;
     mod journal;
     mod logs;

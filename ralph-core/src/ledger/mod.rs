@@ -10,11 +10,13 @@
 mod append;
 mod decisions;
 mod decisions_page;
+mod decisions_store;
 mod jsonl_journal;
 mod layout;
 mod learnings;
 mod lock;
 mod logs;
+mod plain;
 mod prd_markdown;
 mod quote;
 mod replace;
@@ -22,7 +24,7 @@ mod summary;
 mod time;
 
 pub use self::{
-    decisions::{Answered, FileDecisions, Queued},
+    decisions::{AnswerError, Answered, FileDecisions, Queued, Resolved, Withdrawn},
     jsonl_journal::JsonlJournal,
     layout::Ledger,
     learnings::learnings,
