@@ -3,6 +3,7 @@
 // Marked as tests, so that clippy takes their helpers for such.
 #[cfg(test)]
 mod conformance {
+    mod decision;
     mod journal;
     mod plan_source;
     mod vcs;

@@ -36,6 +36,7 @@
 #![expect(clippy::panic, reason = "a law that is broken is a test that fails, and says what was found")]
 
 pub mod agent;
+pub mod decision;
 mod heartbeat;
 pub mod journal;
 pub mod plan_source;
