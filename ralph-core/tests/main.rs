@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod conformance {
     mod decision;
+    mod gate;
     mod journal;
     mod plan_source;
     mod vcs;
@@ -20,6 +21,7 @@ mod ledger {
     mod journal;
     mod logs;
     mod prd_cases;
+    mod registry;
     mod story;
     mod summary;
 }

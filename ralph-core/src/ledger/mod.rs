@@ -5,6 +5,7 @@
 //! - [`Recorder`] writes the logs that people read.
 //!   [`Summary`] is what a run came to.
 //! - [`FileDecisions`] is the queue of what only a person can decide.
+//! - [`Registry`] knows the user's projects, so that all their queues can be answered from one place.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
@@ -19,6 +20,7 @@ mod logs;
 mod plain;
 mod prd_markdown;
 mod quote;
+mod registry;
 mod replace;
 mod summary;
 mod time;
@@ -31,6 +33,7 @@ pub use self::{
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
+    registry::{Known, Presence, Registry},
     replace::set_aside,
     summary::{Summary, accepted},
 };

@@ -153,7 +153,7 @@ pub async fn an_unknown_id_is_no_error(fixture: DecisionFixture) {
         fixture.close(&unknown).await;
         let taken = fixture.person.answer(&unknown, "red", "lead");
         assert!(taken.is_err(), "an answer to `{unknown}`, which nobody asked, was taken");
-        assert_eq!(fixture.answers(&[unknown.clone()]).await, [], "`{unknown}` has no answer");
+        assert_eq!(fixture.answers(std::slice::from_ref(&unknown)).await, [], "`{unknown}` has no answer");
     }
     fixture.say(&known, "b");
     let both = [DecisionId::new("no-such-decision"), known];

@@ -37,6 +37,7 @@
 
 pub mod agent;
 pub mod decision;
+pub mod gate;
 mod heartbeat;
 pub mod journal;
 pub mod plan_source;
