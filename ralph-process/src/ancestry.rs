@@ -106,9 +106,9 @@ fn clean(value: &[u8]) -> String {
 }
 
 /// The first sign with a value among `NAME=value` pairs.
-fn sign<'a>(pairs: impl Iterator<Item = &'a [u8]> + Clone) -> Option<String> {
+fn sign(pairs: &[u8], is_gap: impl Fn(&u8) -> bool) -> Option<String> {
     let value = |name: &str| {
-        let mut values = pairs.clone().filter_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        let mut values = pairs.split(&is_gap).filter_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
         values.find(|value| !value.is_empty())
     };
     SIGNS.iter().find_map(|name| value(name)).map(clean)
@@ -164,7 +164,7 @@ mod system {
             .and_then(|file| file.take(ENVIRON_MAX + 1).read_to_end(&mut bytes));
         match read {
             Ok(length) if length as u64 > ENVIRON_MAX => Environment::Hidden,
-            Ok(_) => match sign(bytes.split(|&byte| byte == 0)) {
+            Ok(_) => match sign(&bytes, |&byte| byte == 0) {
                 Some(sign) => Environment::Marked(sign),
                 None => Environment::Unmarked,
             },
@@ -232,7 +232,7 @@ mod by_ps {
         let pid = pid.to_string();
         let with = ps(&[WITH_ENVIRONMENT, "-o", "command=", "-p", &pid]).unwrap_or_default();
         let without = ps(&["-ww", "-o", "command=", "-p", &pid]).unwrap_or_default();
-        match sign(with.split(u8::is_ascii_whitespace)) {
+        match sign(&with, u8::is_ascii_whitespace) {
             Some(sign) => Environment::Marked(sign),
             None if with.trim_ascii().len() > without.trim_ascii().len() => Environment::Unmarked,
             // Nothing was shown: it has none, or it is not for us.
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn signs_are_found_and_cleaned() {
-        let found = |text: &str| sign(text.split('\0').map(str::as_bytes));
+        let found = |text: &str| sign(text.as_bytes(), |&byte| byte == 0);
         assert_eq!(found("A=1\0RALPH_PROCESS_MARK=run-1:group-2\0"), Some("run-1:group-2".to_owned()));
         assert_eq!(
             found("RALPH_PROCESS_MARK=m\0RALPH_RUN_ID=20260518-021145-a1b2c3"),
