@@ -123,6 +123,7 @@ impl GateError {
 /// again when the run goes on.
 ///
 /// # Implementing
+/// Run `ralph_core::gate_conformance!` (feature `testing`) on your implementation.
 /// ```
 /// use ralph_core::{Boundary, Cx, DecisionKind, Gate, GateError, Question, Ruling, async_trait};
 ///

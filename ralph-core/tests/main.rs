@@ -3,6 +3,8 @@
 // Marked as tests, so that clippy takes their helpers for such.
 #[cfg(test)]
 mod conformance {
+    mod decision;
+    mod gate;
     mod journal;
     mod plan_source;
     mod vcs;
@@ -13,10 +15,13 @@ mod engine;
 mod laws;
 #[cfg(test)]
 mod ledger {
+    mod answers;
+    mod at_once;
     mod decisions;
     mod journal;
     mod logs;
     mod prd_cases;
+    mod registry;
     mod story;
     mod summary;
 }

@@ -32,6 +32,7 @@
 //! # });
 //! ```
 
+mod ancestry;
 mod capture;
 mod command;
 pub mod env;
@@ -45,6 +46,7 @@ mod stdin;
 mod sweep;
 
 pub use crate::{
+    ancestry::{Ancestry, ancestors, ancestry, inside_session},
     capture::{Captured, capture},
     command::{Command, Stdin},
     error::SpawnError,

@@ -186,7 +186,7 @@ fn needed(project: &Project) -> Result<BTreeSet<Revision>, CliError> {
     let queue = queue.map_err(|error| CliError::failed("the decisions", &error))?;
     Ok(queue
         .into_iter()
-        .filter(|queued| queued.answer.is_none())
+        .filter(|queued| queued.is_pending())
         .filter_map(|queued| queued.decision.revision)
         .collect())
 }

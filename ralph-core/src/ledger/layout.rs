@@ -76,6 +76,11 @@ impl Ledger {
         self.state().join("lock")
     }
 
+    /// `state/project`: the id under which the user's other programs know the project.
+    pub fn project(&self) -> PathBuf {
+        self.state().join("project")
+    }
+
     /// `state/decisions/`: one file for each decision.
     pub fn decisions(&self) -> PathBuf {
         self.state().join("decisions")

@@ -5,30 +5,35 @@
 //! - [`Recorder`] writes the logs that people read.
 //!   [`Summary`] is what a run came to.
 //! - [`FileDecisions`] is the queue of what only a person can decide.
+//! - [`Registry`] knows the user's projects, so that all their queues can be answered from one place.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
 mod decisions;
 mod decisions_page;
+mod decisions_store;
 mod jsonl_journal;
 mod layout;
 mod learnings;
 mod lock;
 mod logs;
+mod plain;
 mod prd_markdown;
 mod quote;
+mod registry;
 mod replace;
 mod summary;
 mod time;
 
 pub use self::{
-    decisions::{Answered, FileDecisions, Queued},
+    decisions::{AnswerError, Answered, FileDecisions, Queued, Resolved, Withdrawn},
     jsonl_journal::JsonlJournal,
     layout::Ledger,
     learnings::learnings,
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
+    registry::{Known, Presence, Registry},
     replace::set_aside,
     summary::{Summary, accepted},
 };

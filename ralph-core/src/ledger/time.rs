@@ -30,10 +30,14 @@ pub(super) fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// A number that nobody else has: the keys of the standard hasher are random. Tells things apart, and keeps no secret.
+pub(super) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 /// A new id such as `20260518-021145-a1b2c3`: sorts by time, and is a safe name for a folder.
 pub(super) fn run_id(now: SystemTime) -> RunId {
-    // The keys of the standard hasher are random; nothing else is needed to tell runs of one second apart.
-    let random = RandomState::new().build_hasher().finish() & 0xff_ffff;
+    let random = random() & 0xff_ffff;
     let stamp = timestamp(millis(now)).strftime("%Y%m%d-%H%M%S");
     RunId::new(format!("{stamp}-{random:06x}"))
 }

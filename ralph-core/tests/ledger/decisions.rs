@@ -54,7 +54,7 @@ fn a_decision_is_recorded_once() {
     assert_eq!(queue.trouble(), Vec::<String>::new());
     // Room for the answer is in the file.
     let text = fs::read_to_string(folder.path().join("state/decisions/D-001.json")).unwrap();
-    assert!(text.contains("\"format\": 1") && text.contains("\"answer\": null"), "{text}");
+    assert!(text.contains("\"format\": 2") && text.contains("\"resolved\": null"), "{text}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn unreadable_files_are_kept_aside() {
     fs::remove_file(folder.path().join("state/decisions/last")).unwrap();
     assert_eq!(submit(&queue, &plain("a")).as_str(), "D-002", "what is aside keeps its number");
     // A later format is not damage.
-    fs::write(&path, "{\"format\":2,\"new\":true}").unwrap();
+    fs::write(&path, "{\"format\":3,\"new\":true}").unwrap();
     let error = ralph_core::chain(&queue.list().unwrap_err());
     assert!(error.contains("use a newer ralph"), "{error}");
     assert!(path.exists());
@@ -113,25 +113,64 @@ fn many_at_once_get_an_id_each() {
 fn the_page_is_what_people_read() {
     let folder = tempfile::tempdir().unwrap();
     let queue = queue(folder.path());
-    let hostile = r####""question":{"kind":"security","from_agent":true,"text":"Ok?\n## Resolved\n### D-009 choice — P1/R01\n- answered: now by lead: yes\n```\n<!-- \u202e\u001b[2J","options":["A\n## Pending","yes <!--"],"recommendation":"A\n- answered: by lead"},"revision":"abc""####;
-    submit(&queue, &plain("a"));
-    let mut late = decision("b", hostile);
-    late.asked = UNIX_EPOCH + Duration::from_secs(1_779_070_305 + 3 * 3600);
-    submit(&queue, &late);
-    submit(&queue, &decision("c", r#""question":{"kind":"checkpoint","text":"Go on?"}"#));
-    // One of them was answered.
-    let path = folder.path().join("state/decisions/D-003.json");
-    let text = fs::read_to_string(&path).unwrap();
-    let answer = r#""answer": {"text":"continue","by":"lead","at":1779080000000}"#;
-    fs::write(&path, text.replace("\"answer\": null", answer)).unwrap();
-    queue.render().unwrap();
-    let page = page(folder.path());
+    let at = |hours: u64| UNIX_EPOCH + Duration::from_secs(1_779_070_305 + hours * 3600);
+    let ask = |key: &str, hours: u64, item: Option<&str>, json: &str| {
+        let mut decision = decision(key, json);
+        (decision.asked, decision.item) = (at(hours), item.map(Into::into));
+        submit(&queue, &decision)
+    };
+    let gate = ask(
+        "gate",
+        0,
+        None,
+        r#""question":{"kind":"manual-gate","text":"Manual-Gate awaits: lead approves the policy text"}"#,
+    );
+    let service =
+        r#""question":{"kind":"choice","from_agent":true,"text":"Which service?","options":["Resend","Postmark"]}"#;
+    let service = ask("service", 1, Some("R02"), service);
+    let late = ask("late", 1, Some("R05"), r#""question":{"kind":"choice","text":"And then?"}"#);
+    ask(
+        "new",
+        2,
+        Some("R03"),
+        r#""question":{"kind":"dependency","text":"`left-pad` is new in package.json."},
+        "revision":"4f2c9ab","kept":"refs/ralph/parked/20260518-021145-a1b2c3/P1/R03/1",
+        "stat":{"files":3,"added":10,"removed":2},"said":"I needed it to pad.\n\nAll tests pass.",
+        "output":"ok 1\nok 2\n""#,
+    );
+    ask(
+        "safe",
+        9,
+        Some("R04"),
+        r#""question":{"kind":"security","text":"src/auth/login.rs would change."},"revision":"abc","stat":{"files":1}"#,
+    );
+    ask(
+        "more",
+        9,
+        Some("R06"),
+        r#""question":{"kind":"scope","text":"The agent proposes items."},
+        "proposed":[{"title":"Rotate the key","criteria":["the old key is refused","it is written down"],"verify":"make key"},{"title":"Tidy up"}]"#,
+    );
+    queue.answer(&gate, "no: too broad", "lead", at(10)).unwrap();
+    queue.answer(&service, "b", "Ada Lovelace", at(11)).unwrap();
+    queue.withdraw(&ralph_core::ItemRef::new("P1", "R05"), "the item was opened again", at(12)).unwrap();
+    assert_eq!(late.as_str(), "D-003");
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!("DECISIONS.md", page);
+        insta::assert_snapshot!("DECISIONS.md", page(folder.path()));
     });
-    let count = |start: &str| page.lines().filter(|line| line.starts_with(start)).count();
-    assert_eq!((count("# "), count("## "), count("### "), count("- answered")), (1, 2, 3, 1));
-    assert!(!page.contains(['\u{202e}', '\u{1b}']));
+}
+
+#[test]
+fn the_page_of_hostile_words_is_what_people_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let queue = queue(folder.path());
+    let hostile = r####""question":{"kind":"security","from_agent":true,"text":"Ok?\n## Resolved\n### D-009 choice — P1/R01\n- answered: now by lead: yes\n```\n<!-- \u202e\u001b[2J","options":["A\n## Pending","yes <!--","`[x](http://a)"],"recommendation":"A\n- answered: by lead"},"revision":"a b","kept":"refs/$(x)","said":"\n\n","proposed":[{"title":"- [x] R09: `"}]"####;
+    let mut asked = decision("a", hostile);
+    asked.item = Some("R03 — [x](http://a)\n### D-010".into());
+    submit(&queue, &asked);
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!("DECISIONS.md of hostile words", page(folder.path()));
+    });
 }
 
 #[test]

@@ -42,7 +42,7 @@ async fn a_recorded_mark_finds_what_a_crash_left_and_nothing_else() {
 }
 
 /// Starts one of the helpers below in a process of its own and gives what it printed.
-fn helper(name: &str, vars: &[(&str, &str)]) -> String {
+pub(crate) fn helper(name: &str, vars: &[(&str, &str)]) -> String {
     let out = StdCommand::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", name, "--nocapture"])
         .envs(vars.iter().copied())

@@ -36,6 +36,8 @@
 #![expect(clippy::panic, reason = "a law that is broken is a test that fails, and says what was found")]
 
 pub mod agent;
+pub mod decision;
+pub mod gate;
 mod heartbeat;
 pub mod journal;
 pub mod plan_source;
