@@ -44,6 +44,21 @@ pub struct ItemBoundary {
     pub changes: Arc<[Change]>,
 }
 
+impl ItemBoundary {
+    /// The boundary of `revision`, for hosts and for tests of gates.
+    pub fn new(
+        run: RunId,
+        phase: Arc<Phase>,
+        item: Arc<Item>,
+        revision: Revision,
+        base_tree: Arc<dyn Tree>,
+        tree: Arc<dyn Tree>,
+        changes: impl Into<Arc<[Change]>>,
+    ) -> Self {
+        Self { run, phase, item, revision, tree, base_tree, changes: changes.into() }
+    }
+}
+
 /// A phase at its gates.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -62,6 +77,13 @@ pub struct PhaseBoundary {
     pub retired: Vec<ItemId>,
     /// Where to write a verifier's full output, if anywhere.
     pub log: Option<PathBuf>,
+}
+
+impl PhaseBoundary {
+    /// The boundary of `phase` at `revision`, for hosts and for tests of gates.
+    pub fn new(run: RunId, phase: Arc<Phase>, revision: Revision, tree: Arc<dyn Tree>, folder: PathBuf) -> Self {
+        Self { run, phase, revision, tree, folder, retired: Vec::new(), log: None }
+    }
 }
 
 /// What a gate says.

@@ -1,10 +1,11 @@
-//! Verifiers for Ralph: external commands that judge a folder.
+//! Verifiers and gates for Ralph: external commands that judge a folder, and the policies that raise decisions.
 //!
 //! - [`CommandVerifier`] runs the `Verify:` commands of an item and its phase;
 //! - [`SetupVerifier`] runs `Setup:`, which makes a fresh folder usable;
-//! - [`EnvCheck`] runs `Env-Check:`, which tells whether the surroundings are fit for work.
+//! - [`EnvCheck`] runs `Env-Check:`, which tells whether the surroundings are fit for work;
+//! - [`policy`] holds the gates that ask about new dependencies, named paths and protected ones.
 //!
-//! All three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
+//! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
 //! status and nothing else: 0 passes, 1–125 fails, and everything else (not found, killed, out of time, too much
 //! output) means that the verifier is *broken*, which is never a verdict. What the known test runners print is read to
 //! say how many tests passed; that only informs.
@@ -32,6 +33,7 @@ mod command;
 mod env_check;
 mod exit;
 pub mod lint;
+pub mod policy;
 mod runner;
 mod session;
 mod setup;
