@@ -19,6 +19,7 @@ use ralph_core::{
 };
 
 use crate::{
+    changes::content_changes,
     folder_read::{Content, Kind},
     folder_store::{Store, refused},
     git::other,
@@ -180,8 +181,16 @@ impl Vcs for FolderVcs {
         .await
     }
 
-    async fn changes(&self, _base: &Revision, _revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
-        Ok(Vec::new())
+    async fn changes(&self, base: &Revision, revision: &Revision, _: &Cx) -> Result<Vec<Change>, VcsError> {
+        let (base, revision) = (base.clone(), revision.clone());
+        self.run(move |inner| {
+            let (before, after) = (inner.commit(&base)?.tree, inner.commit(&revision)?.tree);
+            if before == after {
+                return Ok(Vec::new());
+            }
+            Ok(content_changes(&inner.content(&before)?, &inner.content(&after)?))
+        })
+        .await
     }
 
     async fn accept(&self, revision: &Revision, expected: &Revision, _: &Cx) -> Result<Accepted, VcsError> {

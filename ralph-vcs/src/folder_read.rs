@@ -63,10 +63,10 @@ impl Content {
         Digest::of(&text)
     }
 
-    /// How many paths are other ones in `after`.
-    pub(crate) fn differences(&self, after: &Self) -> u64 {
+    /// Which paths are other ones in `after`, sorted.
+    pub(crate) fn changed_paths<'a>(&'a self, after: &'a Self) -> Vec<&'a Vec<u8>> {
         let paths: BTreeSet<_> = self.files.keys().chain(after.files.keys()).collect();
-        paths.iter().filter(|path| self.files.get(**path) != after.files.get(**path)).count() as u64
+        paths.into_iter().filter(|path| self.files.get(*path) != after.files.get(*path)).collect()
     }
 }
 

@@ -176,7 +176,7 @@ impl Store {
         if tree == base_tree {
             return Ok(Snapshot { revision: None, tree, stat: DiffStat::default(), findings });
         }
-        let files = self.content(&base_tree)?.differences(&content);
+        let files = self.content(&base_tree)?.changed_paths(&content).len() as u64;
         let stat = DiffStat { files, ..DiffStat::default() };
         let commit =
             Commit { tree: tree.clone(), base: Some(base.clone()), message: seal.message.clone(), at: millis(seal.at) };

@@ -175,8 +175,8 @@ impl Vcs for GitVcs {
         self.open_tree(revision, cx).await
     }
 
-    async fn changes(&self, _base: &Revision, _revision: &Revision, _cx: &Cx) -> Result<Vec<Change>, VcsError> {
-        Ok(Vec::new())
+    async fn changes(&self, base: &Revision, revision: &Revision, cx: &Cx) -> Result<Vec<Change>, VcsError> {
+        self.changes_between(base, revision, cx).await
     }
 
     async fn accept(&self, revision: &Revision, expected: &Revision, cx: &Cx) -> Result<Accepted, VcsError> {

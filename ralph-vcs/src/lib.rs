@@ -31,6 +31,7 @@ mod accept;
 mod agent_git;
 mod attributes;
 mod branch;
+mod changes;
 mod clean;
 mod diff;
 mod discover;

@@ -365,7 +365,7 @@ fn the_environment_of_a_git_hook() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("22 passed"), "{said}");
+    assert!(output.status.success() && said.contains("24 passed"), "{said}");
     assert_eq!(repo.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
 }

@@ -76,6 +76,8 @@ macro_rules! vcs_conformance {
             clean_site_is_apart,
             lanes_are_apart,
             tree_reads_without_a_checkout,
+            changes_name_every_path,
+            changes_are_between_contents,
             unknown_revisions_are_refused,
         }
     };
@@ -494,8 +496,17 @@ pub async fn unknown_revisions_are_refused(fixture: VcsFixture) {
         assert!(matches!(placed, Err(VcsError::NoRevision(_))), "place `{name}`: {placed:?}");
         let tree = fixture.vcs.tree(&unknown, &Cx::new()).await;
         assert!(matches!(tree, Err(VcsError::NoRevision(_))), "tree `{name}`: {tree:?}");
+        for (from, to) in [(&base, &unknown), (&unknown, &base)] {
+            let changes = fixture.vcs.changes(from, to, &Cx::new()).await;
+            assert!(matches!(changes, Err(VcsError::NoRevision(_))), "changes `{from}` `{to}`: {changes:?}");
+        }
     }
 }
 
+mod changes;
+#[cfg(test)]
+mod double;
 #[cfg(test)]
 mod saboteurs;
+
+pub use changes::{changes_are_between_contents, changes_name_every_path};
