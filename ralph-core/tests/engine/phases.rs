@@ -166,7 +166,7 @@ fn an_auto_gate_has_an_item_worked_on_again() {
     let agent = ScriptedAgent::new([turn().removes("closed").writes("more", "x")]);
     let ralph = Ralph::builder(operator.plan.clone(), agent.clone(), no_bad_files(), operator.vcs.clone())
         .journal(operator.journal.clone(), RunId::new("run"))
-        .decisions(operator.decisions.clone())
+        .decisions(operator.decisions)
         .phase_gate(AutoGate::new(GateFile));
     assert_eq!(run(ralph).stop.reason, StopReason::Success);
     agent.assert_played();
@@ -246,7 +246,7 @@ fn a_new_run_goes_on_from_what_earlier_ones_came_to() {
         std::sync::Arc::make_mut(&mut phase.items[0]).status = ItemStatus::Open;
     });
     let (ralph, _) = operator.ralph(1);
-    let third = ralph.journal(operator.journal.clone(), RunId::new("third")).carried(carried);
+    let third = ralph.journal(operator.journal, RunId::new("third")).carried(carried);
     assert_eq!(run(third).stop.reason, StopReason::ManualGate);
 }
 

@@ -111,7 +111,7 @@ proptest! {
         crashes in prop::collection::vec(1u64..160, 0..4),
     ) {
         let phases = phases.into_iter().take(items.len());
-        let scenario = Scenario::of(items.clone()).in_phases(phases);
+        let scenario = Scenario::of(items).in_phases(phases);
         let whole = simulate(&scenario, &[]).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         let report = simulate(&scenario, &crashes).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         prop_assert_eq!(&report.violations, &[]);
@@ -136,7 +136,7 @@ proptest! {
         crash in 1u64..200,
     ) {
         let phases = phases.into_iter().take(items.len());
-        let mut scenario = Scenario::of(items.clone()).in_phases(phases);
+        let mut scenario = Scenario::of(items).in_phases(phases);
         scenario.budget.checkpoint_every = checkpoint;
         scenario.budget.iterations = iterations;
         scenario.budget.sessions = sessions;
