@@ -81,6 +81,7 @@ pub mod ledger;
 pub mod machine;
 mod memory;
 mod plan;
+mod plan_change;
 mod prompt;
 mod signal;
 mod stop;
@@ -107,6 +108,7 @@ pub use crate::{
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
     memory::{MemoryDecisions, MemoryJournal, MemoryPlan},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, Proposal},
+    plan_change::PlanChange,
     prompt::{Prompt, PromptInput},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},

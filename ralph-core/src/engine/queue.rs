@@ -7,8 +7,9 @@ use crate::{
     decision::Decision,
     error::chain,
     id::{DecisionId, ItemRef, PhaseId, Revision},
-    machine::{Counts, Fact, PhaseSpec, Pick, PlanChange, Request, Spec},
-    plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError},
+    machine::{Counts, Fact, PhaseSpec, Pick, Request, Spec},
+    plan::{Item, ItemStatus, Phase, Plan, PlanError},
+    plan_change::PlanChange,
 };
 
 /// What the machine knows of plan and queue when it looks.
@@ -62,22 +63,8 @@ impl Seams {
         Ok(Fact::Asked { id, item })
     }
 
-    /// First the words, then the mark: an open item has the answer that opened it.
     pub(super) async fn take_in(&self, answer: &Answer, change: &PlanChange, cx: &Cx) -> Done {
-        let (line, mut refused) = (answer.line(), None);
-        match change {
-            PlanChange::Nothing => {}
-            PlanChange::Note { item } => self.plan.note(item, &line, cx).await?,
-            PlanChange::Reopen { item, from } => {
-                self.plan.note(item, &line, cx).await?;
-                refused = match self.plan.mark(item, *from, ItemStatus::Open, cx).await? {
-                    Marked::Written | Marked::AlreadySo => None,
-                    Marked::Refused(Some(found)) => Some(format!("{item} is marked {found}")),
-                    Marked::Refused(None) => Some(format!("{item} is not in the plan")),
-                };
-            }
-            PlanChange::Extend { phase, items } => self.plan.extend(phase, items, &line, cx).await?,
-        }
+        let refused = change.write(&*self.plan, answer, cx).await?;
         Ok(Fact::TookIn { answer: answer.clone(), refused })
     }
 

@@ -134,13 +134,13 @@ impl Registry {
         if known != Some(&entry) {
             replace::replace(&path, text.as_bytes())?;
         }
-        Ok(self.known(entry))
+        Ok(known_as(entry))
     }
 
     /// Every known project, by place. Those that are gone stay among them until somebody says [`Self::forget`]. An entry
     /// that cannot be read is moved aside and told, see [`Self::trouble`].
     pub fn projects(&self) -> io::Result<Vec<Known>> {
-        Ok(self.entries()?.into_iter().map(|entry| self.known(entry)).collect())
+        Ok(self.entries()?.into_iter().map(known_as).collect())
     }
 
     /// Forgets a project; nothing in its own folder is touched. Does nothing where it is not known.
@@ -153,14 +153,6 @@ impl Registry {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => replace::sync_folder(&self.folder),
         }
-    }
-
-    fn known(&self, entry: Entry) -> Known {
-        let Entry { format: _, id, name, root, ledger } = entry;
-        let ledger = Ledger::at(ledger);
-        let here = read_id(&ledger).is_ok_and(|found| found.as_ref() == Ok(&id)) && root.is_dir();
-        let state = if here { Presence::Present } else { Presence::Gone };
-        Known { id, root, ledger, state, name }
     }
 
     /// The entries by place, with names of which none occurs twice.
@@ -249,6 +241,14 @@ impl Registry {
         file.lock()?;
         Ok(file)
     }
+}
+
+fn known_as(entry: Entry) -> Known {
+    let Entry { format: _, id, name, root, ledger } = entry;
+    let ledger = Ledger::at(ledger);
+    let here = read_id(&ledger).is_ok_and(|found| found.as_ref() == Ok(&id)) && root.is_dir();
+    let state = if here { Presence::Present } else { Presence::Gone };
+    Known { id, root, ledger, state, name }
 }
 
 /// Why an entry cannot be used.

@@ -2,7 +2,7 @@
 
 use super::{
     apply::halt,
-    effect::{PlanChange, Request},
+    effect::Request,
     lane::{Lane, Matter, Query, Sense, Work},
     state::{About, Comeback, Failure, Held, Machine, Pending},
     terms::{Origin, RetryFrom},
@@ -10,8 +10,9 @@ use super::{
 use crate::{
     answer::{Answer, Reply},
     decision::DecisionKind,
-    id::{DecisionId, ItemId, ItemRef},
+    id::{DecisionId, ItemRef},
     plan::ItemStatus,
+    plan_change::PlanChange,
     stop::{Stop, StopReason},
 };
 
@@ -124,20 +125,17 @@ impl Machine {
     /// What an answer changes in the plan.
     pub(super) fn change(&self, answer: &Answer) -> PlanChange {
         let Some(pending) = self.pending.get(&answer.decision) else { return PlanChange::Nothing };
-        let of_phase = |item: &ItemId| ItemRef { phase: pending.phase.clone(), item: item.clone() };
-        match (&pending.about, &answer.reply) {
-            (About::Words { item, .. } | About::Work { item, .. } | About::AlreadyDone { item }, _) => {
-                PlanChange::Reopen { item: item.clone(), from: ItemStatus::Decision }
-            }
-            (About::AutoGate, Reply::Reopen(item)) => {
-                PlanChange::Reopen { item: of_phase(item), from: ItemStatus::Done }
-            }
-            (About::AutoGate, Reply::Retire(item)) => PlanChange::Note { item: of_phase(item) },
-            (About::Scope { items }, Reply::Approve) => {
-                PlanChange::Extend { phase: pending.phase.clone(), items: items.clone() }
-            }
-            (About::AutoGate | About::Scope { .. } | About::Gates { .. } | About::Checkpoint, _) => PlanChange::Nothing,
-        }
+        let item = pending.about.item().map(|item| &item.item);
+        let proposed = match &pending.about {
+            About::Scope { items } => items.as_slice(),
+            About::Words { .. }
+            | About::Work { .. }
+            | About::AlreadyDone { .. }
+            | About::Gates { .. }
+            | About::AutoGate
+            | About::Checkpoint => &[],
+        };
+        PlanChange::of(pending.question.kind, &pending.phase, item, proposed, &answer.reply)
     }
 
     /// The answer is in the plan: what it means for what comes next.

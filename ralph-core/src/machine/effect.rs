@@ -10,6 +10,7 @@ use crate::{
     decision::Question,
     id::{DecisionId, ItemRef, PhaseId, Revision},
     plan::{ItemStatus, Proposal},
+    plan_change::PlanChange,
     stop::Stop,
     vcs::{Caches, DiffStat, KeepKind},
     verify::Stage,
@@ -170,32 +171,6 @@ pub enum Effect {
         wait_ms: u64,
         /// And at most until this wall time, in milliseconds since the epoch.
         until: u64,
-    },
-}
-
-/// What an answer changes in the plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PlanChange {
-    /// Nothing.
-    Nothing,
-    /// The item keeps the answer.
-    Note {
-        /// Which.
-        item: ItemRef,
-    },
-    /// The item keeps the answer and is open again.
-    Reopen {
-        /// Which.
-        item: ItemRef,
-        /// The status that it should have now.
-        from: ItemStatus,
-    },
-    /// The phase gets these items.
-    Extend {
-        /// Which.
-        phase: PhaseId,
-        /// The items.
-        items: Vec<Proposal>,
     },
 }
 

@@ -22,7 +22,7 @@ mod step;
 mod terms;
 
 pub use apply::OutOfOrder;
-pub use effect::{Effect, PlanChange, Request, Step};
+pub use effect::{Effect, Request, Step};
 pub use fact::Fact;
 pub use state::{Failure, Machine};
 pub use terms::{

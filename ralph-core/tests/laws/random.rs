@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use ralph_core::{
     Answer, Budget, DecisionId, DecisionKind, DiffStat, Digest, Finding, FindingKind, ItemId, ItemRef, Part, PhaseId,
-    Proposal, Question, Record, Reply, Revision, Ruling, Signal, SignalStatus, Stage, Stop, StopReason, Tip, Tokens,
-    Trouble, Usage, Usd,
+    PlanChange, Proposal, Question, Record, Reply, Revision, Ruling, Signal, SignalStatus, Stage, Stop, StopReason,
+    Tip, Tokens, Trouble, Usage, Usd,
     machine::{
-        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, PhaseSpec, Pick, PlanChange, Readiness, Refusal,
-        RetryFrom, Rules, Spec, Step, VerifyOutcome,
+        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, PhaseSpec, Pick, Readiness, Refusal, RetryFrom,
+        Rules, Spec, Step, VerifyOutcome,
     },
     testing::laws::LawBook,
 };

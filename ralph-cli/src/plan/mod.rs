@@ -1,0 +1,227 @@
+//! The plan: a Master Plan with its PRDs, or one PRD; with what the settings add to it.
+
+mod approval;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use ralph_core::{
+    Cx, ItemRef, ItemStatus, Marked, Phase, PhaseId, Plan, PlanError, PlanSource, Proposal,
+    ledger::{MarkdownPlan, MarkdownPrd, MasterPlan, Note},
+};
+
+pub(crate) use self::approval::{Approving, coverage};
+use crate::{
+    error::CliError,
+    project::Project,
+    settings::{Settings, Verify},
+};
+
+/// A plan in files.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanFile {
+    source: Source,
+    verify: Option<String>,
+    setup: Option<String>,
+    env_check: Option<String>,
+    /// Whoever asks whether a Master Plan is approved, before each load.
+    approving: Option<Arc<Approving>>,
+    /// The last phase that is walked.
+    until: Option<PhaseId>,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Prd(MarkdownPrd),
+    Master(MarkdownPlan),
+}
+
+/// A plan as it is now, settings included.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadPlan {
+    pub(crate) plan: Plan,
+    /// What is odd, each with the file that it is about.
+    pub(crate) notes: Vec<(PathBuf, Note)>,
+    /// The Master Plan's own file, where there is one.
+    pub(crate) master: Option<MasterPlan>,
+}
+
+impl PlanFile {
+    /// The plan in the file at `path`. Nothing else is read yet.
+    pub(crate) fn open(project: &Project, path: &Path, settings: &Verify) -> Self {
+        let source = if is_master(path) {
+            Source::Master(MarkdownPlan::open(&project.root, path))
+        } else {
+            Source::Prd(MarkdownPrd::open(path))
+        };
+        Self {
+            source,
+            verify: settings.command.clone(),
+            setup: settings.setup.clone(),
+            env_check: settings.env_check.clone(),
+            approving: None,
+            until: None,
+        }
+    }
+
+    /// The same, refusing to be loaded while it is not approved. A single PRD needs no approval: whoever starts it is
+    /// there.
+    pub(crate) fn approved(mut self, project: &Project, settings: &Settings) -> Self {
+        if let Source::Master(master) = &self.source {
+            self.approving = Some(Arc::new(Approving::new(project, &master.name(), settings)));
+        }
+        self
+    }
+
+    /// The same up to this phase.
+    ///
+    /// # Errors
+    /// Where there is no such phase.
+    pub(crate) fn until(mut self, phase: &str) -> Result<Self, CliError> {
+        let read = self.read().map_err(|error| CliError::refused(&error))?;
+        let known: Vec<&str> = read.plan.phases.iter().map(|phase| phase.id.as_str()).collect();
+        if read.master.is_none() {
+            return Err(CliError::usage("`--phase` needs a Master Plan, and this is a single PRD"));
+        }
+        if !known.contains(&phase) {
+            return Err(CliError::usage(format!("there is no phase `{phase}`; there are {}", known.join(", "))));
+        }
+        self.until = Some(PhaseId::new(phase));
+        Ok(self)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match &self.source {
+            Source::Prd(prd) => prd.path(),
+            Source::Master(master) => master.path(),
+        }
+    }
+
+    pub(crate) fn is_master(&self) -> bool {
+        match self.source {
+            Source::Prd(_) => false,
+            Source::Master(_) => true,
+        }
+    }
+
+    /// Who asks for the approval, where one is needed.
+    pub(crate) fn approving(&self) -> Option<&Approving> {
+        self.approving.as_deref()
+    }
+
+    /// The files that the loop writes marks into.
+    pub(crate) fn prds(&self) -> Result<Vec<PathBuf>, PlanError> {
+        Ok(match &self.source {
+            Source::Prd(prd) => vec![prd.path().to_owned()],
+            Source::Master(master) => {
+                master.master()?.phases.iter().map(|phase| master.root().join(&phase.prd)).collect()
+            }
+        })
+    }
+
+    /// The whole plan with everything in it, approved or not.
+    pub(crate) fn read(&self) -> Result<ReadPlan, PlanError> {
+        let mut read = match &self.source {
+            Source::Prd(prd) => {
+                let read = prd.read()?;
+                let notes = read.notes.into_iter().map(|note| (prd.path().to_owned(), note)).collect();
+                ReadPlan { plan: Plan::new([read.phase]), notes, master: None }
+            }
+            Source::Master(master) => {
+                let read = master.read()?;
+                ReadPlan { plan: read.plan, notes: read.notes, master: Some(read.master) }
+            }
+        };
+        let mut problems = Vec::new();
+        for phase in &mut read.plan.phases {
+            let file = self.prd_of(&phase.id, read.master.as_ref());
+            problems.extend(self.complete(Arc::make_mut(phase), &file));
+        }
+        if problems.is_empty() { Ok(read) } else { Err(PlanError::Invalid(problems)) }
+    }
+
+    /// Where the items of a phase are, for people.
+    fn prd_of(&self, phase: &PhaseId, master: Option<&MasterPlan>) -> String {
+        let planned = master.and_then(|master| master.phases.iter().find(|planned| planned.id == *phase));
+        planned.map_or_else(|| self.path().display().to_string(), |planned| planned.prd.clone())
+    }
+
+    /// Adds what the settings say where the phase says nothing; answers what is missing even so.
+    fn complete(&self, phase: &mut Phase, file: &str) -> Vec<String> {
+        let fill = |own: &mut Vec<String>, usual: &Option<String>| {
+            if own.is_empty() {
+                own.extend(usual.clone());
+            }
+        };
+        fill(&mut phase.verify, &self.verify);
+        fill(&mut phase.setup, &self.setup);
+        fill(&mut phase.env_check, &self.env_check);
+        let open = || phase.items.iter().filter(|item| item.status == ItemStatus::Open);
+        // An item that still says what to write in its place is nobody's wish.
+        let unedited = open().filter(|item| item.title.starts_with('<') && item.title.ends_with('>'));
+        let mut problems: Vec<String> = unedited
+            .map(|item| format!("{file}:{}: {} is still a placeholder; say what is to be done", item.line, item.id))
+            .collect();
+        if phase.verify.is_empty() {
+            let advice = "add a `Verify:` line to it or above the items, or set `verify.command`";
+            let without = phase.items.iter().filter(|item| item.verify.is_empty());
+            problems.extend(
+                without.map(|item| format!("{file}:{}: nothing verifies {}; {advice}", item.line, item.id)),
+            );
+        }
+        problems
+    }
+
+    fn inner(&self) -> &dyn PlanSource {
+        match &self.source {
+            Source::Prd(prd) => prd,
+            Source::Master(master) => master,
+        }
+    }
+}
+
+#[async_trait]
+impl PlanSource for PlanFile {
+    async fn load(&self, _cx: &Cx) -> Result<Plan, PlanError> {
+        let read = self.read()?;
+        if let (Some(approving), Some(master)) = (&self.approving, &read.master) {
+            approving.check(master, &read.plan)?;
+        }
+        let mut plan = read.plan;
+        if let Some(until) = &self.until
+            && let Some(last) = plan.phases.iter().position(|phase| phase.id == *until)
+        {
+            plan.phases.truncate(last + 1);
+        }
+        Ok(plan)
+    }
+
+    async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {
+        self.inner().mark(item, from, to, cx).await
+    }
+
+    async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        self.inner().note(item, decision, cx).await
+    }
+
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
+        self.inner().extend(phase, items, decision, cx).await
+    }
+}
+
+/// The name of a Master Plan in the control folder.
+pub(crate) const MASTER_PLAN: &str = "MASTER-PLAN.md";
+
+/// Whether the file is a Master Plan: by its name, or because it names phases with PRDs and a PRD reader finds no items.
+pub(crate) fn is_master(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if name.contains("master-plan") || name.contains("master_plan") {
+        return true;
+    }
+    let Ok(bytes) = fs::read(path) else { return false };
+    MasterPlan::parse(&bytes, &name).is_ok() && MarkdownPrd::open(path).read().is_err()
+}
