@@ -7,7 +7,7 @@ use std::{
 
 use ralph_core::{Digest, ledger::Ledger};
 
-use crate::error::CliError;
+use crate::{error::CliError, plan::MASTER_PLAN};
 
 /// The name of the control folder at the repository's root.
 pub(crate) const LEDGER: &str = "ralph-loop";
@@ -38,10 +38,12 @@ impl Project {
         self.ledger.settings()
     }
 
-    /// The PRD that is meant: `given`, or the only one in the control folder.
-    pub(crate) fn prd(&self, given: Option<&Path>) -> Result<PathBuf, CliError> {
+    /// The plan that is meant: `given`, or the Master Plan of the control folder, or the only PRD there.
+    pub(crate) fn plan(&self, given: Option<&Path>) -> Result<PathBuf, CliError> {
+        let master = self.ledger.root().join(MASTER_PLAN);
         let path = match given {
             Some(given) => given.to_owned(),
+            None if master.exists() => master,
             None => self.only_prd()?,
         };
         if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("md")) {

@@ -1,11 +1,15 @@
 //! The runs of a project: which there are, which can go on, what they record.
 
-use std::{collections::BTreeSet, fs, time::SystemTime};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    time::SystemTime,
+};
 
 use ralph_core::{
-    Cx, ItemRef, Record, RunId, StopReason,
+    Cx, ItemRef, PhaseId, Record, Revision, RunId, StopReason,
     ledger::{JsonlJournal, Ledger, accepted},
-    machine::Fact,
+    machine::{Carried, Fact, Machine},
 };
 use ralph_vcs::GitVcs;
 use serde::{Deserialize, Serialize};
@@ -25,6 +29,35 @@ const INFO: &str = "run.json";
 
 fn read_info(ledger: &Ledger, run: &RunId) -> Option<RunInfo> {
     serde_json::from_slice(&fs::read(ledger.run(run).join(INFO)).ok()?).ok()
+}
+
+/// What a run is about, where it says so.
+pub(crate) fn info(ledger: &Ledger, run: &RunId) -> Option<RunInfo> {
+    read_info(ledger, run)
+}
+
+/// What earlier runs of this plan came to, for one that begins: what the last of them knows, which knew those before it.
+pub(crate) fn carried(ledger: &Ledger, plan: &str, but: &RunId) -> Result<Carried, CliError> {
+    let last = all(ledger)?.into_iter().rfind(|(run, info)| run != but && info.plan == plan);
+    let Some((run, _)) = last else { return Ok(Carried::default()) };
+    let mut machine = Machine::new();
+    for record in records(ledger, &run)? {
+        machine.apply(&record.fact).map_err(|error| CliError::failed(format!("the journal of run {run}"), &error))?;
+    }
+    Ok(machine.carried())
+}
+
+/// When each phase of this plan was last finished, in milliseconds since the epoch, and at which commit.
+pub(crate) fn phases_done(ledger: &Ledger, plan: &str) -> BTreeMap<PhaseId, (u64, Revision)> {
+    let mut done = BTreeMap::new();
+    for (run, _) in all(ledger).unwrap_or_default().into_iter().filter(|(_, info)| info.plan == plan) {
+        for record in records(ledger, &run).unwrap_or_default() {
+            if let Fact::PhaseDone { phase, revision } = record.fact {
+                done.insert(phase, (record.at, revision));
+            }
+        }
+    }
+    done
 }
 
 /// Whether a run says what it is about.
