@@ -15,6 +15,7 @@ mod layout;
 mod learnings;
 mod lock;
 mod logs;
+mod master_plan;
 mod prd_markdown;
 mod quote;
 mod replace;
@@ -28,6 +29,7 @@ pub use self::{
     learnings::learnings,
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
+    master_plan::{ApprovedBy, MarkdownPlan, MasterPlan, PlannedPhase, ReadPlan, Signature},
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
     replace::set_aside,
     summary::{Summary, accepted},
