@@ -17,6 +17,7 @@ mod layout;
 mod learnings;
 mod lock;
 mod logs;
+mod master_plan;
 mod plain;
 mod prd_markdown;
 mod quote;
@@ -32,6 +33,7 @@ pub use self::{
     learnings::learnings,
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
+    master_plan::{ApprovedBy, MarkdownPlan, MasterPlan, PlannedPhase, ReadPlan, Signature},
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
     registry::{Known, Presence, Registry},
     replace::set_aside,

@@ -5,7 +5,7 @@ use std::{iter::Peekable, ops::Range, slice::Iter};
 use super::{
     keys::{self, Key, Known},
     lines::Lines,
-    marks,
+    literal, marks,
     notes::{Note, NoteKind, Problem},
     scan::{Zone, ZoneKind},
 };
@@ -23,14 +23,14 @@ pub(super) struct Body {
 }
 
 /// Looks up the zone of a place. Places must come in ascending order.
-pub(super) struct Zones<'a>(Peekable<Iter<'a, Zone>>);
+pub(in crate::ledger) struct Zones<'a>(Peekable<Iter<'a, Zone>>);
 
 impl<'a> Zones<'a> {
-    pub(super) fn new(zones: &'a [Zone]) -> Self {
+    pub(in crate::ledger) fn new(zones: &'a [Zone]) -> Self {
         Self(zones.iter().peekable())
     }
 
-    pub(super) fn at(&mut self, place: usize) -> Option<&'a Zone> {
+    pub(in crate::ledger) fn at(&mut self, place: usize) -> Option<&'a Zone> {
         while self.0.next_if(|zone| zone.range.end <= place).is_some() {}
         self.0.peek().copied().filter(|zone| zone.range.start <= place)
     }
@@ -140,7 +140,7 @@ impl Reader<'_> {
         let rest = rest.trim();
         self.state = State::Criterion;
         if let Some(decision) = decision(rest) {
-            self.body.decisions.push(decision.to_owned());
+            self.body.decisions.push(literal::read(decision));
             self.state = State::Nothing;
         } else if let Some(mark) = marks::read(rest, 0) {
             let said = rest.get(mark.text..).unwrap_or_default();
@@ -183,7 +183,7 @@ impl Reader<'_> {
 }
 
 /// `Decision D-007 (lead, 2026-05-18): Resend` without its first word.
-fn decision(text: &str) -> Option<&str> {
+pub(super) fn decision(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("Decision ")?;
     let digits = rest.strip_prefix("D-")?;
     digits.starts_with(|c: char| c.is_ascii_digit()).then_some(rest)

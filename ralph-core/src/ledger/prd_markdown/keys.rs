@@ -129,7 +129,7 @@ fn names_checks(value: &str) -> bool {
 }
 
 /// Splits a line into its list bullet with the blanks around it, and the rest.
-pub(super) fn bullet(line: &str) -> (&str, &str) {
+pub(in crate::ledger) fn bullet(line: &str) -> (&str, &str) {
     let inner = line.trim_start();
     let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
     let sign = match digits {
@@ -145,7 +145,7 @@ pub(super) fn bullet(line: &str) -> (&str, &str) {
 }
 
 /// Without the pair of backticks around all of it, if there is one.
-fn unquote(value: &str) -> &str {
+pub(in crate::ledger) fn unquote(value: &str) -> &str {
     match value.strip_prefix('`').and_then(|inner| inner.strip_suffix('`')) {
         Some(inner) if !inner.contains('`') => inner.trim(),
         _ => value,
@@ -153,7 +153,7 @@ fn unquote(value: &str) -> &str {
 }
 
 /// What a value says; `None` for nothing, `-` and `—`.
-pub(super) fn said(value: &str) -> Option<&str> {
+pub(in crate::ledger) fn said(value: &str) -> Option<&str> {
     (!matches!(value, "" | "-" | "—" | "–")).then_some(value)
 }
 

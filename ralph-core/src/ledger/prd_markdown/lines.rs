@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// The lines of a text. `\n`, `\r\n` and a lone `\r` end a line, as they do for Markdown.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(in crate::ledger) struct Lines<'a> {
     text: &'a str,
     /// Each line without its end.
     ranges: Vec<Range<usize>>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(in crate::ledger) fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let mut ranges = Vec::with_capacity(bytes.len() / 32 + 1);
         let mut start = 0;
@@ -31,27 +31,27 @@ impl<'a> Lines<'a> {
         Self { text, ranges }
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::ledger) fn count(&self) -> usize {
         self.ranges.len()
     }
 
     /// The index (from 0) of the line that holds byte `at`.
-    pub(super) fn index_of(&self, at: usize) -> usize {
+    pub(in crate::ledger) fn index_of(&self, at: usize) -> usize {
         self.ranges.partition_point(|range| range.start <= at).saturating_sub(1)
     }
 
     /// The number (from 1) of the line that holds byte `at`.
-    pub(super) fn number_of(&self, at: usize) -> usize {
+    pub(in crate::ledger) fn number_of(&self, at: usize) -> usize {
         self.index_of(at) + 1
     }
 
     /// The bytes of line `index` without its end.
-    pub(super) fn range(&self, index: usize) -> Range<usize> {
+    pub(in crate::ledger) fn range(&self, index: usize) -> Range<usize> {
         self.ranges.get(index).cloned().unwrap_or(self.text.len()..self.text.len())
     }
 
     /// Line `index` without its end.
-    pub(super) fn text(&self, index: usize) -> &'a str {
+    pub(in crate::ledger) fn text(&self, index: usize) -> &'a str {
         self.text.get(self.range(index)).unwrap_or_default()
     }
 }

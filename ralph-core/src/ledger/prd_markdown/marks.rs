@@ -6,15 +6,15 @@ use crate::plan::ItemStatus;
 
 /// A checkbox as it stands in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(in crate::ledger) struct Mark {
     /// What it says.
-    pub(super) status: ItemStatus,
+    pub(in crate::ledger) status: ItemStatus,
     /// The bytes between the brackets.
-    pub(super) inner: Range<usize>,
+    pub(in crate::ledger) inner: Range<usize>,
     /// Where the text after it begins.
-    pub(super) text: usize,
+    pub(in crate::ledger) text: usize,
     /// Set where the status is unknown: why.
-    pub(super) unknown: Option<&'static str>,
+    pub(in crate::ledger) unknown: Option<&'static str>,
 }
 
 /// Words in brackets that are meant as a state and are none of ours.
@@ -28,7 +28,7 @@ const INNER_MAX: usize = 40;
 /// as `[R01]`, a citation such as `[1]`.
 ///
 /// What looks like a box and is none of ours is a box with an unknown status: guessing could lose work or claim it.
-pub(super) fn read(text: &str, at: usize) -> Option<Mark> {
+pub(in crate::ledger) fn read(text: &str, at: usize) -> Option<Mark> {
     let rest = text.get(at..)?.strip_prefix('[')?;
     let line = rest.split(['\n', '\r']).next().unwrap_or(rest);
     let close = line.char_indices().take(INNER_MAX).find(|(_, c)| *c == ']')?.0;

@@ -1,23 +1,26 @@
 //! Markdown PRDs: checkbox lists that people write.
 //!
 //! The reader follows CommonMark by the byte offsets of a Markdown parser, so that a box in a code block, a comment or
-//! a quote is never an item. The writer changes one byte.
+//! a quote is never an item. The writer changes one byte, or adds lines and keeps every byte that is there.
 //!
 //! - `scan` walks the Markdown once: boxes, headings, stretches that are not read.
 //! - `marks`, `id`, `keys` and `body` read the parts of an item.
 //! - `sections` says which boxes count; `outside` reads what stands around the items; `read` puts it all together.
-//! - `mark` writes a mark into the file.
+//! - `mark` writes a mark into the file; `grow` adds a decision or whole items, with `literal` for other people's words.
 
-mod body;
+pub(super) mod body;
+mod grow;
 mod id;
-mod keys;
-mod lines;
+pub(super) mod keys;
+pub(super) mod lines;
+mod literal;
 mod mark;
-mod marks;
-mod notes;
+pub(super) mod marks;
+pub(super) mod notes;
 mod outside;
-mod read;
-mod scan;
+mod place;
+pub(super) mod read;
+pub(super) mod scan;
 mod sections;
 
 use std::{
@@ -35,7 +38,7 @@ pub use self::{
 use crate::{
     cx::Cx,
     id::{ItemRef, PhaseId},
-    plan::{ItemStatus, Marked, Plan, PlanError, PlanSource},
+    plan::{ItemStatus, Marked, Plan, PlanError, PlanSource, Proposal},
 };
 
 /// The largest PRD that is read. The largest one seen in public has a hundredth of it.
@@ -129,18 +132,18 @@ impl PlanSource for MarkdownPrd {
         mark::mark(&self.path, &item.item, from, to)
     }
 
-    async fn note(&self, _item: &ItemRef, _decision: &str, _cx: &Cx) -> Result<(), PlanError> {
-        Ok(())
+    async fn note(&self, item: &ItemRef, decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+        if item.phase != self.phase {
+            return Ok(());
+        }
+        grow::note(&self.path, &item.item, decision)
     }
 
-    async fn extend(
-        &self,
-        _phase: &PhaseId,
-        _items: &[crate::Proposal],
-        _decision: &str,
-        _cx: &Cx,
-    ) -> Result<(), PlanError> {
-        Ok(())
+    async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, _cx: &Cx) -> Result<(), PlanError> {
+        if *phase != self.phase {
+            return Ok(());
+        }
+        grow::extend(&self.path, items, decision)
     }
 }
 
@@ -155,7 +158,7 @@ fn phase_of(path: &Path) -> PhaseId {
     }
 }
 
-fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
+pub(in crate::ledger) fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
     let refuse =
         |source: io::Error| PlanError::Io { operation: "read", source: format!("{}: {source}", path.display()).into() };
     let found = fs::metadata(path).map_err(refuse)?;
@@ -170,5 +173,7 @@ fn read_bounded(path: &Path) -> Result<Vec<u8>, PlanError> {
     fs::read(path).map_err(refuse)
 }
 
+#[cfg(test)]
+mod grow_tests;
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,25 @@
-//! What `ralph check` tells about a PRD: problems that stop a run, and notes that do not.
+//! What `ralph check` tells about a plan or a PRD: problems that stop a run, and notes that do not.
 
 use std::fmt::Write as _;
 
 /// Something that Ralph must not guess about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) line: usize,
-    pub(super) text: String,
+pub(in crate::ledger) struct Problem {
+    pub(in crate::ledger) line: usize,
+    pub(in crate::ledger) text: String,
 }
 
 impl Problem {
-    pub(super) fn new(line: usize, text: impl Into<String>) -> Self {
+    pub(in crate::ledger) fn new(line: usize, text: impl Into<String>) -> Self {
         Self { line, text: text.into() }
     }
 
-    pub(super) fn near(line: usize, word: &str, key: &str) -> Self {
+    pub(in crate::ledger) fn near(line: usize, word: &str, key: &str) -> Self {
         Self::new(line, format!("`{word}:` is not a key: did you mean `{key}:`?"))
     }
 }
 
-/// Something that a person should know about a PRD; it does not stop a run.
+/// Something that a person should know about a plan or a PRD; it does not stop a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
@@ -32,11 +32,11 @@ pub struct Note {
 }
 
 impl Note {
-    pub(super) fn new(line: usize, kind: NoteKind, text: impl Into<String>) -> Self {
+    pub(in crate::ledger) fn new(line: usize, kind: NoteKind, text: impl Into<String>) -> Self {
         Self { line, kind, text: text.into() }
     }
 
-    pub(super) fn empty_key(line: usize, key: &str) -> Self {
+    pub(in crate::ledger) fn empty_key(line: usize, key: &str) -> Self {
         Self::new(line, NoteKind::Key, format!("`{key}:` says nothing"))
     }
 }
@@ -59,10 +59,12 @@ pub enum NoteKind {
     Key,
     /// Every item is done, which need not mean that everything is.
     AllDone,
+    /// `Items:` of a plan says another number of items than its PRD holds.
+    Count,
 }
 
 /// A note where every item is ticked, with the other plans that the text names.
-pub(super) fn all_done(text: &str, name: &str) -> Note {
+pub(in crate::ledger) fn all_done(text: &str, name: &str) -> Note {
     let mut plans: Vec<&str> = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || "`()[]<>\"',;".contains(c)) {
         let file = word.trim_matches(['.', ':', '*']).rsplit('/').next().unwrap_or_default();
@@ -81,7 +83,7 @@ pub(super) fn all_done(text: &str, name: &str) -> Note {
 }
 
 /// Notes on characters that are not seen, one for each line that holds any.
-pub(super) fn invisible(lines: &super::lines::Lines<'_>, text: &str, notes: &mut Vec<Note>) {
+pub(in crate::ledger) fn invisible(lines: &super::lines::Lines<'_>, text: &str, notes: &mut Vec<Note>) {
     if text.bytes().all(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
         return;
     }
@@ -109,7 +111,7 @@ pub(super) fn invisible(lines: &super::lines::Lines<'_>, text: &str, notes: &mut
     }
 }
 
-fn hidden(c: char) -> bool {
+pub(in crate::ledger) fn hidden(c: char) -> bool {
     matches!(
         c,
         '\u{0}'..='\u{8}'
@@ -148,7 +150,7 @@ const TEMPLATES: [&str; 12] = [
 ];
 
 /// Why a title looks like a template that nobody filled in.
-pub(super) fn scaffold(title: &str) -> Option<&'static str> {
+pub(in crate::ledger) fn scaffold(title: &str) -> Option<&'static str> {
     let lower = title.trim().to_lowercase();
     if TEMPLATES.contains(&lower.as_str()) {
         return Some("this item stands in a template: is it work that you want?");

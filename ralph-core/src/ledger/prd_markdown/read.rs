@@ -56,6 +56,10 @@ pub(super) struct Placed {
     pub(super) item: Item,
     /// Where in the file the bytes between the brackets are.
     pub(super) inner: Range<usize>,
+    /// Where in the file the whole item is, with what is nested below it.
+    pub(super) range: Range<usize>,
+    /// Whether its id is written there.
+    pub(super) written: bool,
 }
 
 /// Everything that could be read, whatever else is wrong with the file.
@@ -132,7 +136,8 @@ impl Draft {
             };
             self.judge(&mut item, struck, text, found);
             let inner = found.mark.inner.start + skip..found.mark.inner.end + skip;
-            self.items.push(Placed { item, inner });
+            let range = found.range.start + skip..found.range.end + skip;
+            self.items.push(Placed { item, inner, range, written: written.is_some() });
         }
         self.stories(scan, lines, counted, &ids);
         self.name(&ids);
@@ -237,7 +242,7 @@ fn digest(text: &str, found: &Boxed) -> Digest {
 }
 
 /// The text of a file, and how many bytes at its start are an encoding mark.
-fn decode(bytes: &[u8]) -> Result<(usize, &str), Problem> {
+pub(in crate::ledger) fn decode(bytes: &[u8]) -> Result<(usize, &str), Problem> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(Problem::new(1, "the file is UTF-16: save it as UTF-8"));
     }

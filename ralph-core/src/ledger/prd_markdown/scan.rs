@@ -1,6 +1,6 @@
 //! One walk over the Markdown: which list items carry a box, under which heading, and what is not prose.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -8,47 +8,47 @@ use super::marks::{self, Mark};
 
 /// What the walk found.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(in crate::ledger) struct Scan {
     /// The list items with a box, in file order, nested ones too.
-    pub(super) boxes: Vec<Boxed>,
+    pub(in crate::ledger) boxes: Vec<Boxed>,
     /// The headings outside lists and quotes, in file order.
-    pub(super) headings: Vec<Heading>,
+    pub(in crate::ledger) headings: Vec<Heading>,
     /// The outermost stretches in which nothing is read, in file order.
-    pub(super) zones: Vec<Zone>,
+    pub(in crate::ledger) zones: Vec<Zone>,
     /// How many list items there are, with or without a box.
-    pub(super) list_items: usize,
+    pub(in crate::ledger) list_items: usize,
 }
 
 /// A list item with a box.
 #[derive(Debug)]
-pub(super) struct Boxed {
+pub(in crate::ledger) struct Boxed {
     /// The whole list item, nested lists included.
-    pub(super) range: Range<usize>,
-    pub(super) mark: Mark,
+    pub(in crate::ledger) range: Range<usize>,
+    pub(in crate::ledger) mark: Mark,
     /// The index of the outermost box that this one is nested in.
-    pub(super) owner: Option<usize>,
+    pub(in crate::ledger) owner: Option<usize>,
     /// The index of the last heading above it.
-    pub(super) heading: Option<usize>,
+    pub(in crate::ledger) heading: Option<usize>,
 }
 
 /// A heading.
 #[derive(Debug)]
-pub(super) struct Heading {
-    pub(super) level: u8,
-    pub(super) text: String,
-    pub(super) at: usize,
+pub(in crate::ledger) struct Heading {
+    pub(in crate::ledger) level: u8,
+    pub(in crate::ledger) text: String,
+    pub(in crate::ledger) at: usize,
 }
 
 /// A stretch of the file that is not read for items and keys.
 #[derive(Clone, Debug)]
-pub(super) struct Zone {
-    pub(super) range: Range<usize>,
-    pub(super) kind: ZoneKind,
+pub(in crate::ledger) struct Zone {
+    pub(in crate::ledger) range: Range<usize>,
+    pub(in crate::ledger) kind: ZoneKind,
 }
 
 /// Why a stretch is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ZoneKind {
+pub(in crate::ledger) enum ZoneKind {
     Code,
     Comment,
     Html,
@@ -59,7 +59,7 @@ pub(super) enum ZoneKind {
 
 impl ZoneKind {
     /// Where a box in it stands, for people.
-    pub(super) fn place(self) -> &'static str {
+    pub(in crate::ledger) fn place(self) -> &'static str {
         match self {
             Self::Code => "in a code block",
             Self::Comment => "in an HTML comment",
@@ -71,14 +71,27 @@ impl ZoneKind {
     }
 }
 
-pub(super) fn scan(text: &str) -> Scan {
+pub(in crate::ledger) fn scan(text: &str) -> Scan {
     // Task lists are not enabled: the parser knows two of our marks only, and a box is plain text to it without them.
     let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let text = unix(text);
     let mut walk = Walk::default();
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        walk.step(text, &event, range);
+    for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
+        walk.step(&text, &event, range);
     }
     walk.found
+}
+
+/// The text with a newline for each lone carriage return: the parser takes it for the end of some lines and not of a
+/// fence. Every place stays the same.
+fn unix(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let lone = |at: &usize| bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    if !bytes.contains(&b'\r') || !(0..bytes.len()).any(|at| lone(&at)) {
+        return Cow::Borrowed(text);
+    }
+    let with = |(at, c): (usize, char)| if c == '\r' && lone(&at) { '\n' } else { c };
+    Cow::Owned(text.char_indices().map(with).collect())
 }
 
 #[derive(Default)]

@@ -50,6 +50,7 @@ fn what_is_an_item() {
         // Line ends and encoding marks.
         ("- [ ] R1: a\r\n- [x] R2: b\r\n", "R1- R2x"),
         ("- [ ] R1: a\r- [x] R2: b", "R1- R2x"),
+        ("- [ ] R1: a\r\r```\r- [ ] no\r```\r", "R1-"),
         ("\u{feff}- [ ] R1: a", "R1-"),
         ("---\nowner: me\n---\n- [ ] R1: a", "R1-"),
         // The outermost box is the item, also below plain list items.
@@ -344,7 +345,7 @@ fn ten_thousand_items() {
 }
 
 /// A line of a random PRD.
-fn line() -> impl Strategy<Value = String> {
+pub(super) fn line() -> impl Strategy<Value = String> {
     let mark = prop_oneof!["\\[[ x?!]\\]", "\\[[~X-]\\]", Just("[]".to_owned())];
     let bullet = prop_oneof![Just("- "), Just("* "), Just("1. "), Just("+\t")];
     let indent = prop_oneof![Just(""), Just(""), Just("  "), Just("    "), Just("\t")];
