@@ -18,6 +18,8 @@ mod ledger {
     mod answers;
     mod at_once;
     mod decisions;
+    mod forgeries;
+    mod forgery;
     mod journal;
     mod logs;
     mod prd_cases;

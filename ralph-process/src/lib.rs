@@ -10,7 +10,9 @@
 //! - output goes to [files](Output) by inherited descriptor and is read from there in bounded memory ([`run`]), or, for
 //!   small trusted helpers, into memory up to a limit ([`capture`]).
 //!
-//! Both need a tokio runtime with its I/O and time drivers enabled. Unix only; on platforms without `/proc` what
+//! [`ancestry()`] is the other way round: whether this very process was started inside such a run.
+//!
+//! Running needs a tokio runtime with its I/O and time drivers enabled. Unix only; on platforms without `/proc` what
 //! leaves the group cannot be found, and [`Finished::swept`] says so. A process that ignores SIGCHLD (also by
 //! inheritance) cannot wait for children: everything here fails with [`SpawnError::Wait`] then.
 //!

@@ -43,6 +43,14 @@ pub struct Known {
 }
 
 impl Known {
+    fn of(entry: Entry) -> Self {
+        let Entry { format: _, id, name, root, ledger } = entry;
+        let ledger = Ledger::at(ledger);
+        let here = read_id(&ledger).is_ok_and(|found| found.as_ref() == Ok(&id)) && root.is_dir();
+        let state = if here { Presence::Present } else { Presence::Gone };
+        Self { id, root, ledger, state, name }
+    }
+
     /// What people call it, as in `web:D-007`: the name of its folder, with a number where another project had that
     /// name first. It was chosen when the project was registered, and does not change while the folder keeps its name.
     pub fn name(&self) -> &str {
@@ -134,13 +142,13 @@ impl Registry {
         if known != Some(&entry) {
             replace::replace(&path, text.as_bytes())?;
         }
-        Ok(known_as(entry))
+        Ok(Known::of(entry))
     }
 
     /// Every known project, by place. Those that are gone stay among them until somebody says [`Self::forget`]. An entry
     /// that cannot be read is moved aside and told, see [`Self::trouble`].
     pub fn projects(&self) -> io::Result<Vec<Known>> {
-        Ok(self.entries()?.into_iter().map(known_as).collect())
+        Ok(self.entries()?.into_iter().map(Known::of).collect())
     }
 
     /// Forgets a project; nothing in its own folder is touched. Does nothing where it is not known.
@@ -241,14 +249,6 @@ impl Registry {
         file.lock()?;
         Ok(file)
     }
-}
-
-fn known_as(entry: Entry) -> Known {
-    let Entry { format: _, id, name, root, ledger } = entry;
-    let ledger = Ledger::at(ledger);
-    let here = read_id(&ledger).is_ok_and(|found| found.as_ref() == Ok(&id)) && root.is_dir();
-    let state = if here { Presence::Present } else { Presence::Gone };
-    Known { id, root, ledger, state, name }
 }
 
 /// Why an entry cannot be used.
