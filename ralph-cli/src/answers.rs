@@ -50,8 +50,7 @@ async fn write(
     all: &[Queued],
 ) -> Result<Option<String>, CliError> {
     let asked = &queued.decision;
-    let change =
-        PlanChange::of(asked.question.kind, &asked.phase, asked.item.as_ref(), &asked.proposed, &answer.reply);
+    let change = PlanChange::of(asked.question.kind, &asked.phase, asked.item.as_ref(), &asked.proposed, &answer.reply);
     if change == PlanChange::Nothing {
         return Ok(None);
     }

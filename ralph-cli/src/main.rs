@@ -2,8 +2,10 @@
 
 #![expect(clippy::print_stderr, reason = "a program speaks on its streams")]
 
+mod answers;
 mod args;
 mod commands;
+mod commit;
 mod crash_point;
 mod demo;
 mod error;

@@ -4,14 +4,17 @@ use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy as _;
 use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions, claude::Permissions as ClaudePermissions};
-use ralph_core::AgentBackend;
+use ralph_core::{AgentBackend, DecisionKind, Gate, Publish, chain, ledger::Registry};
 use ralph_vcs::{DEFAULT_KEEP, GitOptions};
-use ralph_verify::{CommandVerifier, EnvCheck, SetupVerifier, Shell};
+use ralph_verify::{
+    CommandVerifier, EnvCheck, SetupVerifier, Shell,
+    policy::{Action, Dependencies, Paths, PolicyError, Protected},
+};
 
 use crate::{
     error::CliError,
     project::Project,
-    settings::{Backend, Permissions, Settings},
+    settings::{self, Backend, Permissions, Settings},
 };
 
 /// The agent that the settings name. A relative path to its program counts from the repository's root, wherever the
@@ -103,6 +106,34 @@ fn state_folder() -> Result<PathBuf, CliError> {
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join("ralph"))
 }
 
+/// The projects that this user knows.
+pub(crate) fn registry() -> Result<Registry, CliError> {
+    Ok(Registry::at(state_folder()?.join("projects")))
+}
+
+/// The gates that read a candidate and raise a decision whatever the agent says.
+pub(crate) fn policies(settings: &Settings) -> Result<Vec<Arc<dyn Gate>>, CliError> {
+    let policy = &settings.policy;
+    let mut gates: Vec<Arc<dyn Gate>> = Vec::new();
+    match policy.dependencies {
+        settings::Dependencies::Ask => gates.push(Arc::new(Dependencies::new())),
+        settings::Dependencies::Refuse => gates.push(Arc::new(Dependencies::new().action(Action::Refuse))),
+        settings::Dependencies::Allow => {}
+    }
+    let bad = |key: &str, error: PolicyError| CliError::usage(format!("`policy.{key}`: {}", chain(&error)));
+    for (key, kind, globs) in [
+        ("security", DecisionKind::Security, &policy.security),
+        ("database", DecisionKind::Database, &policy.database),
+        ("public_api", DecisionKind::PublicApi, &policy.public_api),
+    ] {
+        if !globs.is_empty() {
+            gates.push(Arc::new(Paths::new(kind, globs).map_err(|error| bad(key, error))?));
+        }
+    }
+    gates.push(Arc::new(Protected::new(&policy.protected).map_err(|error| bad("protected", error))?));
+    Ok(gates)
+}
+
 /// How git is used for `branch`.
 pub(crate) fn git(settings: &Settings, project: &Project, branch: &str) -> Result<GitOptions, CliError> {
     let mut options = GitOptions::new(&project.root, branch, sites(settings, project)?);
@@ -115,4 +146,13 @@ pub(crate) fn git(settings: &Settings, project: &Project, branch: &str) -> Resul
     }
     options.author.clone_from(&settings.run.author);
     Ok(options)
+}
+
+/// Where the branch is pushed to after each accepted item, if anywhere.
+pub(crate) fn publish(
+    _settings: &Settings,
+    _project: &Project,
+    _branch: &str,
+) -> Result<Option<Arc<dyn Publish>>, CliError> {
+    Ok(None)
 }

@@ -1,12 +1,11 @@
 //! `ralph check`: reads settings and PRD as a run would, and says what is wrong or odd.
 
-use std::path::{Path, PathBuf};
-
-use ralph_core::{
-    Cx, Item, ItemStatus, Phase, PlanError, chain,
-    ledger::{MarkdownPrd, NoteKind},
-    printable,
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
 };
+
+use ralph_core::{Cx, Item, ItemStatus, Phase, PlanError, chain, ledger::NoteKind, printable};
 use ralph_vcs::GitVcs;
 use ralph_verify::lint::{Lint, lint_command, lint_item};
 use serde::Serialize;
@@ -15,7 +14,7 @@ use crate::{
     args,
     error::CliError,
     output,
-    plan::Configured,
+    plan::{PlanFile, ReadPlan},
     project::Project,
     report::{SCHEMA_VERSION, count},
     settings::{self, Settings},
@@ -86,8 +85,8 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
     let mut report = Report { schema_version: SCHEMA_VERSION, plan: None, problems: Vec::new(), notes: Vec::new() };
     let mut looking = Looking { project: &project, report: &mut report };
     let settings = looking.settings(&args.overrides.set);
-    let read = match project.prd(args.plan.as_deref()) {
-        Ok(prd) => looking.plan(prd, settings.as_ref()),
+    let read = match project.plan(args.plan.as_deref()) {
+        Ok(path) => looking.plan(path, settings.as_ref()),
         Err(error) => {
             looking.problem(Found::new("plan", error.to_string()));
             None
@@ -95,8 +94,9 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
     };
     if let Some(settings) = &settings {
         looking.agent(settings);
-        if let Some((prd, phase)) = &read {
-            looking.git(settings, prd, phase).await;
+        looking.policies(settings);
+        if let Some((path, read)) = &read {
+            looking.git(settings, path, read).await;
         }
     }
     for list in [&mut report.problems, &mut report.notes] {
@@ -106,7 +106,7 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
     if args.json {
         output::print_json(&report)?;
     } else {
-        output::print(&page(&report, read.as_ref().map(|(_, phase)| phase)))?;
+        output::print(&page(&report, read.as_ref().map(|(_, read)| read)))?;
     }
     Ok(if report.problems.is_empty() { 0 } else { 2 })
 }
@@ -136,22 +136,22 @@ impl Looking<'_> {
         }
     }
 
-    /// Reads the PRD, with the settings where there are any.
-    fn plan(&mut self, prd: PathBuf, settings: Option<&Settings>) -> Option<(PathBuf, Phase)> {
-        let file = self.project.relative(&prd);
+    /// Reads the plan, with the settings where there are any.
+    fn plan(&mut self, path: PathBuf, settings: Option<&Settings>) -> Option<(PathBuf, ReadPlan)> {
+        let file = self.project.relative(&path);
         self.report.plan = Some(file.clone());
-        let source = MarkdownPrd::open(&prd);
-        let own_verifier = source.read().is_ok_and(|read| !read.phase.verify.is_empty());
-        let read = match settings {
-            Some(settings) => Configured::new(source, &settings.verify).read(),
-            // What the settings would have added cannot be missed.
-            None => source.read().map(|read| (read.phase, read.notes)),
-        };
-        let (phase, notes) = match read {
+        let verify = settings.map(|settings| settings.verify.clone()).unwrap_or_default();
+        let mut plan = PlanFile::open(self.project, &path, &verify);
+        if let Some(settings) = settings {
+            plan = plan.approved(self.project, settings);
+        }
+        let read = match plan.read() {
             Ok(read) => read,
+            // What the settings would have added cannot be missed.
+            Err(PlanError::Invalid(_)) if settings.is_none() => return None,
             Err(PlanError::Invalid(findings)) => {
                 for finding in findings {
-                    let found = self.placed("plan", &finding, &prd);
+                    let found = self.placed("plan", &finding, &path);
                     self.problem(found);
                 }
                 return None;
@@ -162,21 +162,51 @@ impl Looking<'_> {
                 return None;
             }
         };
-        for note in notes {
-            self.note(Found::new(note_kind(note.kind), note.text).at(&file, note.line));
+        for (of, note) in &read.notes {
+            let of = self.project.relative(of);
+            self.note(Found::new(note_kind(note.kind), note.text.clone()).at(&of, note.line));
         }
+        self.approval(&plan, &read, &file);
+        let common: Vec<String> = read.plan.phases.iter().flat_map(|phase| phase.verify.clone()).collect();
+        let from_settings = verify.command.as_ref().filter(|command| common.contains(command));
         let settings_file = self.project.relative(&self.project.settings());
-        let place = if own_verifier { &file } else { &settings_file };
-        for lint in phase.verify.iter().flat_map(|command| lint_command(command)) {
-            self.note(Found::new(lint.kind.name(), lint.text).at(place, 0));
-        }
-        for item in phase.items.iter().filter(|item| item.status != ItemStatus::Done) {
-            for Lint { kind, text, .. } in lint_item(item) {
-                self.note(Found::new(kind.name(), text).at(&file, item.line).of(item));
+        for command in common.iter().collect::<BTreeSet<_>>() {
+            let place = if from_settings == Some(command) { &settings_file } else { &file };
+            for lint in lint_command(command) {
+                self.note(Found::new(lint.kind.name(), lint.text).at(place, 0));
             }
         }
-        self.without_own_verifier(&phase, &file);
-        Some((prd, phase))
+        for phase in &read.plan.phases {
+            let prd = plan.prd_of(&phase.id, read.master.as_ref());
+            let prd = self.project.relative(Path::new(&prd));
+            for command in phase.auto_gate.iter().flat_map(|command| lint_command(command)) {
+                self.note(Found::new(command.kind.name(), format!("{}: {}", phase.id, command.text)).at(&file, 0));
+            }
+            for item in phase.items.iter().filter(|item| item.status != ItemStatus::Done) {
+                for Lint { kind, text, .. } in lint_item(item) {
+                    self.note(Found::new(kind.name(), text).at(&prd, item.line).of(item));
+                }
+            }
+            self.without_own_verifier(phase, &prd);
+        }
+        Some((path, read))
+    }
+
+    /// What a run would be refused for until a person has approved the plan.
+    fn approval(&mut self, plan: &PlanFile, read: &ReadPlan, file: &str) {
+        let (Some(approving), Some(master)) = (plan.approving(), &read.master) else { return };
+        if let Err(error) = approving.check_first(master, &read.plan) {
+            self.problem(Found::new("approval", error.to_string()).at(file, 0));
+        }
+    }
+
+    fn policies(&mut self, settings: &Settings) {
+        if let Err(error) = wire::policies(settings) {
+            self.problem(Found::new("settings", error.to_string()));
+        }
+        if settings.policy.public_api.is_empty() {
+            self.note(Found::new("policy", "no paths are named as the public API (`policy.public_api`)"));
+        }
     }
 
     /// Under a verifier that is green before any work, any change passes.
@@ -205,8 +235,8 @@ impl Looking<'_> {
         }
     }
 
-    async fn git(&mut self, settings: &Settings, prd: &Path, phase: &Phase) {
-        let info = super::run::info(self.project, settings, prd, phase);
+    async fn git(&mut self, settings: &Settings, path: &Path, read: &ReadPlan) {
+        let info = super::run::info(self.project, settings, path, read);
         let opened = match wire::git(settings, self.project, &info.branch) {
             Ok(options) => GitVcs::open(options).await.map_err(|error| chain(&error)),
             Err(error) => Err(error.to_string()),
@@ -258,14 +288,23 @@ fn quoted(commands: &[String]) -> String {
     commands.join(" and ")
 }
 
-fn page(report: &Report, phase: Option<&Phase>) -> String {
+fn page(report: &Report, read: Option<&ReadPlan>) -> String {
     let mut page = String::new();
-    if let (Some(plan), Some(phase)) = (&report.plan, phase) {
-        let open = phase.items.iter().filter(|item| item.status == ItemStatus::Open).count();
-        let items = count(phase.items.len() as u64, "item");
-        let by =
-            if phase.verify.is_empty() { String::new() } else { format!(", checked by {}", quoted(&phase.verify)) };
-        page.push_str(&format!("{plan}: {items}, {open} open{}\n\n", printable(&by)));
+    if let (Some(name), Some(read)) = (&report.plan, read) {
+        let phases = &read.plan.phases;
+        let all = || phases.iter().flat_map(|phase| &phase.items);
+        let open = all().filter(|item| item.status == ItemStatus::Open).count();
+        let items = count(all().count() as u64, "item");
+        let in_phases = match phases.len() {
+            1 => String::new(),
+            several => format!(" in {several} phases"),
+        };
+        let common: BTreeSet<&String> = phases.iter().flat_map(|phase| &phase.verify).collect();
+        let by = match common.len() {
+            0 => String::new(),
+            _ => format!(", checked by {}", quoted(&common.into_iter().cloned().collect::<Vec<_>>())),
+        };
+        page.push_str(&format!("{name}: {items}{in_phases}, {open} open{}\n\n", printable(&by)));
     }
     for (mark, list) in [("✗", &report.problems), ("⚠", &report.notes)] {
         list.iter().for_each(|found| page.push_str(&format!("{mark} {}\n", found.render())));

@@ -184,11 +184,7 @@ fn needed(project: &Project) -> Result<BTreeSet<Revision>, CliError> {
     }
     let queue = FileDecisions::new(project.ledger.clone()).list();
     let queue = queue.map_err(|error| CliError::failed("the decisions", &error))?;
-    Ok(queue
-        .into_iter()
-        .filter(|queued| queued.is_pending())
-        .filter_map(|queued| queued.decision.revision)
-        .collect())
+    Ok(queue.into_iter().filter(|queued| queued.is_pending()).filter_map(|queued| queued.decision.revision).collect())
 }
 
 /// Asks on a terminal; elsewhere nobody can answer.

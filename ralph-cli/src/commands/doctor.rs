@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::{
     Caches, Cx, ItemStatus, Phase, RunId, Site, Stage, Target, Vcs as _, Verdict, Verifier, VerifyError, chain,
-    ledger::{FileDecisions, Holder, LedgerLock, MarkdownPrd, holder},
+    ledger::{FileDecisions, Holder, LedgerLock, holder},
     printable,
 };
 use ralph_process::{Command, End, capture};
@@ -20,7 +20,7 @@ use crate::{
     args,
     error::CliError,
     output,
-    plan::Configured,
+    plan::{PlanFile, ReadPlan},
     project::Project,
     report::{SCHEMA_VERSION, count, wrap},
     runs,
@@ -93,11 +93,11 @@ async fn examine(project: &Project, args: &args::Doctor, table: &mut Table) {
     state(project, table);
     disk(&settings, project, table);
     let branch = match &read {
-        Some((prd, phase)) => super::run::info(project, &settings, prd, phase).branch,
+        Some((prd, read)) => super::run::info(project, &settings, prd, read).branch,
         None => "ralph/plan".to_owned(),
     };
     let Some((vcs, found)) = git(&settings, project, &branch, read.is_some(), table).await else { return };
-    let Some((_, phase)) = read else { return };
+    let Some(phase) = read.and_then(|(_, read)| first_open(&read)) else { return };
     if live {
         return table.add("verifier", Mark::Warning, "not run: a run is at work in the workspaces");
     }
@@ -151,26 +151,32 @@ async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
     }
 }
 
-fn plan(project: &Project, given: Option<&Path>, settings: &Settings, table: &mut Table) -> Option<(PathBuf, Phase)> {
-    let prd = match project.prd(given) {
-        Ok(prd) => prd,
+fn plan(
+    project: &Project,
+    given: Option<&Path>,
+    settings: &Settings,
+    table: &mut Table,
+) -> Option<(PathBuf, ReadPlan)> {
+    let prd = match project.plan(given) {
+        Ok(path) => path,
         Err(error) => {
             table.add("plan", Mark::Failed, error.to_string());
             return None;
         }
     };
-    match Configured::new(MarkdownPrd::open(&prd), &settings.verify).read() {
-        Ok((phase, notes)) => {
-            let open = phase.items.iter().filter(|item| item.status == ItemStatus::Open).count();
-            let items = count(phase.items.len() as u64, "item");
+    match PlanFile::open(project, &prd, &settings.verify).read() {
+        Ok(read) => {
+            let all = || read.plan.phases.iter().flat_map(|phase| &phase.items);
+            let open = all().filter(|item| item.status == ItemStatus::Open).count();
+            let items = count(all().count() as u64, "item");
             let text = format!("{}: {items}, {open} open", project.relative(&prd));
-            match notes.len() {
+            match read.notes.len() {
                 0 => table.add("plan", Mark::Ok, text),
                 odd => {
                     table.add("plan", Mark::Warning, format!("{text}; {odd} odd: see `ralph check`"));
                 }
             }
-            Some((prd, phase))
+            Some((prd, read))
         }
         Err(error) => {
             let text = chain(&error).replace(&format!("{}/", project.root.display()), "");
@@ -178,6 +184,13 @@ fn plan(project: &Project, given: Option<&Path>, settings: &Settings, table: &mu
             None
         }
     }
+}
+
+/// The phase that a run would work on.
+fn first_open(read: &ReadPlan) -> Option<Phase> {
+    let phases = &read.plan.phases;
+    let open = |phase: &&Arc<Phase>| phase.items.iter().any(|item| item.status == ItemStatus::Open);
+    phases.iter().find(open).or(phases.last()).map(|phase| Phase::clone(phase))
 }
 
 /// Whether a run is at work.

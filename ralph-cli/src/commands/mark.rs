@@ -2,12 +2,9 @@
 
 use std::{path::Path, time::SystemTime};
 
-use ralph_core::{
-    Cx, ItemStatus, Marked, PlanSource as _,
-    ledger::{FileDecisions, MarkdownPrd},
-};
+use ralph_core::{Cx, Item, ItemStatus, Marked, Phase, Plan, PlanSource as _, ledger::FileDecisions};
 
-use crate::{args, error::CliError, output, plan::Configured, project::Project, runs, settings};
+use crate::{args, error::CliError, output, plan::PlanFile, project::Project, runs, settings};
 
 /// Marks items open again; the next iteration gives them fresh attempts.
 pub(crate) async fn retry(directory: &Path, args: &args::Items) -> Result<u8, CliError> {
@@ -23,30 +20,25 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
     let project = Project::find(directory)?;
     let loaded = settings::load(&project.settings(), &[])?;
     let last = runs::find(&project.ledger, None)?.map(|(_, info)| project.root.join(info.plan));
-    let prd = project.prd(args.plan.clone().or(last).as_deref())?;
-    let plan = Configured::new(MarkdownPrd::open(&prd), &loaded.settings.verify);
-    let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
+    let path = project.plan(args.plan.clone().or(last).as_deref())?;
+    let plan = PlanFile::open(&project, &path, &loaded.settings.verify);
+    let read = plan.read().map_err(|error| CliError::refused(&error))?;
     // All are looked up before one is changed.
     let mut found = Vec::new();
     for name in &args.items {
-        let id = name.rsplit('/').next().unwrap_or(name);
-        let item = phase
-            .items
-            .iter()
-            .find(|item| item.id.as_str() == id)
-            .ok_or_else(|| CliError::usage(format!("there is no item `{name}` in {}", project.relative(&prd))))?;
+        let (phase, item) =
+            find(&read.plan, name).map_err(|why| CliError::usage(format!("{why} in {}", project.relative(&path))))?;
         if item.status == ItemStatus::Unknown {
             return Err(CliError::usage(format!(
-                "{}:{}: {id} has a mark that Ralph does not know; edit it by hand",
-                project.relative(&prd),
-                item.line
+                "line {}: {} has a mark that Ralph does not know; edit it by hand",
+                item.line, item.id
             )));
         }
-        found.push(item);
+        found.push((phase, item));
     }
     let (mut page, decisions) = (String::new(), FileDecisions::new(project.ledger.clone()));
     let why = if to == ItemStatus::Open { "the item was opened again" } else { "the item was left out" };
-    for item in found {
+    for (phase, item) in found {
         let marked = plan
             .mark(&phase.name(item), item.status, to, &Cx::new())
             .await
@@ -72,4 +64,19 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
     page.push_str("`ralph run` goes on.\n");
     output::print(&page)?;
     Ok(0)
+}
+
+/// The item that a person means by `R03` or `P1/R03`.
+fn find<'a>(plan: &'a Plan, name: &str) -> Result<(&'a Phase, &'a Item), String> {
+    let (phase, id) = name.rsplit_once('/').map_or((None, name), |(phase, id)| (Some(phase), id));
+    let phases = plan.phases.iter().filter(|known| phase.is_none_or(|phase| known.id.as_str() == phase));
+    let all: Vec<(&Phase, &Item)> = phases.filter_map(|phase| Some((&**phase, &**phase.item(&id.into())?))).collect();
+    match all.as_slice() {
+        [] => Err(format!("there is no item `{name}`")),
+        [one] => Ok(*one),
+        several => {
+            let names: Vec<String> = several.iter().map(|(phase, item)| phase.name(item).to_string()).collect();
+            Err(format!("`{name}` is {}: name the one that is meant", names.join(" and ")))
+        }
+    }
 }

@@ -4,17 +4,17 @@ use std::{collections::BTreeSet, path::Path};
 
 use ralph_core::{
     ItemRef,
-    ledger::{MarkdownPrd, holder},
+    ledger::{FileDecisions, holder},
 };
 use ralph_vcs::GitVcs;
 
 use crate::{
-    args,
+    answers, args,
     error::CliError,
     output,
-    plan::Configured,
+    plan::PlanFile,
     project::Project,
-    report::Overview,
+    report::{Known, Overview},
     runs::{self, RunInfo},
     settings::{self, Loaded, Settings, Value},
     wire,
@@ -29,24 +29,30 @@ pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, 
     }
     let last = runs::find(&project.ledger, None)?;
     let named = args.plan.clone().or_else(|| last.as_ref().map(|(_, info)| project.root.join(&info.plan)));
-    let prd = project.prd(named.as_deref())?;
-    let plan = Configured::new(MarkdownPrd::open(&prd), &loaded.settings.verify);
-    let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
-    let info = super::run::info(&project, &loaded.settings, &prd, &phase);
+    let path = project.plan(named.as_deref())?;
+    let plan = PlanFile::open(&project, &path, &loaded.settings.verify);
+    let read = plan.read().map_err(|error| CliError::refused(&error))?;
+    let info = super::run::info(&project, &loaded.settings, &path, &read);
     let run = runs::all(&project.ledger)?.into_iter().rfind(|(_, known)| known.plan == info.plan);
     let live = holder(&project.ledger).map_err(|error| CliError::failed("the lock", &error))?;
-    let overview = match &run {
+    let decisions = FileDecisions::new(project.ledger.clone());
+    let (id, info, records, elsewhere) = match &run {
         Some((run, info)) => {
-            let records = runs::records(&project.ledger, run)?;
             let elsewhere = runs::accepted_elsewhere(&project.ledger, &info.plan, run)?;
-            let on_branch = on_branch(&loaded.settings, &project, info).await;
-            Overview::new(info, Some(run.as_str()), &records, &phase, &on_branch, &elsewhere, live.as_ref())
+            (Some(run.as_str()), info, runs::records(&project.ledger, run)?, elsewhere)
         }
-        None => {
-            let on_branch = on_branch(&loaded.settings, &project, &info).await;
-            Overview::new(&info, None, &[], &phase, &on_branch, &BTreeSet::new(), live.as_ref())
-        }
+        None => (None, &info, Vec::new(), BTreeSet::new()),
     };
+    let overview = Overview::new(&Known {
+        info,
+        run: id,
+        records: &records,
+        plan: &read.plan,
+        on_branch: &on_branch(&loaded.settings, &project, info).await,
+        elsewhere: &elsewhere,
+        pending: &answers::pending(&project.ledger, &decisions, &info.plan),
+        live: live.as_ref(),
+    });
     if args.json {
         output::print_json(&overview)?;
     } else {

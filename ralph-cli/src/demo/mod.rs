@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use ralph_core::{
     Cx, ItemStatus, Observer as _, Phase, Ralph, StopReason,
     engine::Artifacts,
-    ledger::{FileDecisions, Holder, LedgerLock, MarkdownPrd, Recorder, Summary},
+    ledger::{FileDecisions, Holder, LedgerLock, Recorder, Summary},
 };
 use ralph_vcs::GitVcs;
 
@@ -19,10 +19,11 @@ use self::{
     stage::Stage,
 };
 use crate::{
+    answers,
     error::CliError,
-    plan::Configured,
+    plan::PlanFile,
     project,
-    report::Overview,
+    report::{Known, Overview},
     runs::{self, RunInfo},
     wire,
 };
@@ -57,8 +58,8 @@ fn opening() {
 async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     let Stage { project, settings, prd, .. } = stage;
     let ledger = &project.ledger;
-    let plan = Configured::new(MarkdownPrd::open(prd), &settings.verify);
-    let branch = project::branch(&settings.run.branch, prd, plan.prd.phase().as_str());
+    let plan = PlanFile::open(project, prd, &settings.verify);
+    let branch = project::branch(&settings.run.branch, prd, "demo");
     let info = RunInfo { plan: project.relative(prd), branch };
     let options = wire::git(settings, project, &info.branch)?.with_environment(stage.environment());
     let vcs = Arc::new(GitVcs::open(options).await?);
@@ -85,8 +86,7 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
             .map_err(|error| CliError::failed("the demo's run", &error))?;
 
     let records = runs::records(ledger, &run)?;
-    let phase = plan.read().map_err(|error| CliError::refused(&error))?.0;
-    let now = ralph_core::Plan::new([phase.clone()]);
+    let now = plan.read().map_err(|error| CliError::refused(&error))?.plan;
     Summary::new(&run, &records, Some(&now), &BTreeSet::new())
         .write(ledger)
         .map_err(|error| CliError::failed("the summary", &error))?;
@@ -94,10 +94,20 @@ async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
     tell("Nothing more can be done without a person, so the run ends. This is what `ralph status` shows then:");
     say("");
     let on_branch = runs::on_branch(&vcs).await;
-    let overview = Overview::new(&info, Some(run.as_str()), &records, &phase, &on_branch, &BTreeSet::new(), None);
+    let decisions = FileDecisions::new(ledger.clone());
+    let overview = Overview::new(&Known {
+        info: &info,
+        run: Some(run.as_str()),
+        records: &records,
+        plan: &now,
+        on_branch: &on_branch,
+        elsewhere: &BTreeSet::new(),
+        pending: &answers::pending(ledger, &decisions, &info.plan),
+        live: None,
+    });
     overview.render().lines().for_each(|line| say(format!("  {line}").trim_end()));
 
-    let mut wrong = surprises(&phase);
+    let mut wrong = surprises(&now.phases[0]);
     if outcome.stop.reason != StopReason::AwaitingDecisions {
         wrong.push(format!("it should have ended with AWAITING_DECISIONS, not with {}", outcome.stop));
     }

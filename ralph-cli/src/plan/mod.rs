@@ -14,7 +14,7 @@ use ralph_core::{
     ledger::{MarkdownPlan, MarkdownPrd, MasterPlan, Note},
 };
 
-pub(crate) use self::approval::{Approving, coverage};
+pub(crate) use self::approval::Approving;
 use crate::{
     error::CliError,
     project::Project,
@@ -94,6 +94,15 @@ impl PlanFile {
         Ok(self)
     }
 
+    /// `plan` without the phases after the last one that is walked.
+    pub(crate) fn cut(&self, mut plan: Plan) -> Plan {
+        let last = self.until.as_ref().and_then(|until| plan.phases.iter().position(|phase| phase.id == *until));
+        if let Some(last) = last {
+            plan.phases.truncate(last + 1);
+        }
+        plan
+    }
+
     pub(crate) fn path(&self) -> &Path {
         match &self.source {
             Source::Prd(prd) => prd.path(),
@@ -145,7 +154,7 @@ impl PlanFile {
     }
 
     /// Where the items of a phase are, for people.
-    fn prd_of(&self, phase: &PhaseId, master: Option<&MasterPlan>) -> String {
+    pub(crate) fn prd_of(&self, phase: &PhaseId, master: Option<&MasterPlan>) -> String {
         let planned = master.and_then(|master| master.phases.iter().find(|planned| planned.id == *phase));
         planned.map_or_else(|| self.path().display().to_string(), |planned| planned.prd.clone())
     }
@@ -169,9 +178,8 @@ impl PlanFile {
         if phase.verify.is_empty() {
             let advice = "add a `Verify:` line to it or above the items, or set `verify.command`";
             let without = phase.items.iter().filter(|item| item.verify.is_empty());
-            problems.extend(
-                without.map(|item| format!("{file}:{}: nothing verifies {}; {advice}", item.line, item.id)),
-            );
+            problems
+                .extend(without.map(|item| format!("{file}:{}: nothing verifies {}; {advice}", item.line, item.id)));
         }
         problems
     }
@@ -191,13 +199,7 @@ impl PlanSource for PlanFile {
         if let (Some(approving), Some(master)) = (&self.approving, &read.master) {
             approving.check(master, &read.plan)?;
         }
-        let mut plan = read.plan;
-        if let Some(until) = &self.until
-            && let Some(last) = plan.phases.iter().position(|phase| phase.id == *until)
-        {
-            plan.phases.truncate(last + 1);
-        }
-        Ok(plan)
+        Ok(self.cut(read.plan))
     }
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {

@@ -352,6 +352,7 @@ impl Overview {
             StopReason::PlanInvalid => "put the plan right (`ralph check`), then `ralph run`",
             StopReason::NotApproved => "read what changed and approve it (`ralph approve`), then `ralph run`",
             StopReason::Fault => "`ralph doctor` looks for what is wrong; then `ralph run` goes on",
+            _ => return,
         };
         page.push('\n');
         for line in wrap(&format!("Next: {advice}."), WIDTH, "      ") {

@@ -66,6 +66,11 @@ impl Ledger {
         self.root.join("DECISIONS.md")
     }
 
+    /// `ORCHESTRATOR-STATE.md`: where the phases stand, rendered.
+    pub fn orchestrator_state(&self) -> PathBuf {
+        self.root.join("ORCHESTRATOR-STATE.md")
+    }
+
     /// `state/`: the truth about runs and decisions; nobody else's business.
     pub fn state(&self) -> PathBuf {
         self.root.join("state")

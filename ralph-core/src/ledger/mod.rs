@@ -18,6 +18,7 @@ mod learnings;
 mod lock;
 mod logs;
 mod master_plan;
+mod phases_page;
 mod plain;
 mod prd_markdown;
 mod quote;
@@ -34,6 +35,7 @@ pub use self::{
     lock::{Holder, LedgerLock, LockError, holder},
     logs::Recorder,
     master_plan::{ApprovedBy, MarkdownPlan, MasterPlan, PlannedPhase, ReadPlan, Signature},
+    phases_page::PhasesPage,
     prd_markdown::{MarkdownPrd, Note, NoteKind, Prd},
     registry::{Known, Presence, Registry},
     replace::set_aside,

@@ -1,21 +1,25 @@
 //! `ralph run --dry-run`: what would happen, at no cost.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use ralph_core::{ItemStatus, Prompt, PromptInput, printable};
+use ralph_core::{ItemStatus, Phase, Prompt, PromptInput, printable};
 
 use super::{Prepared, note};
 use crate::{error::CliError, output, report, settings, wire};
 
 /// Prints the next item, the prompt, the verifier, the budget and the branch.
 pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
-    let Prepared { settings, phase, info, notes, .. } = prepared;
+    let Prepared { settings, read, info, notes, .. } = prepared;
     notes.iter().for_each(|text| note(text));
-    let Some(item) = phase.items.iter().find(|item| item.status == ItemStatus::Open) else {
+    let open = |phase: &Arc<Phase>| {
+        let item = phase.items.iter().find(|item| item.status == ItemStatus::Open)?;
+        Some((Arc::clone(phase), Arc::clone(item)))
+    };
+    let Some((phase, item)) = read.plan.phases.iter().find_map(open) else {
         return output::print(&format!("No item of {} is open.\n", info.plan));
     };
     let learnings = ralph_core::ledger::learnings(&prepared.project.ledger);
-    let mut input = PromptInput::new(phase, item);
+    let mut input = PromptInput::new(&phase, &item);
     input.learnings = &learnings;
     let budget = settings.budget();
     let agent = wire::agent(settings, &prepared.project)?;
@@ -29,6 +33,8 @@ pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
     rows.extend(phase.setup.iter().map(|command| ("set-up", command.clone())));
     rows.extend(phase.env_check.iter().map(|command| ("env check", command.clone())));
     rows.extend(item.verify.iter().chain(&phase.verify).map(|command| ("verifier", command.clone())));
+    rows.extend(phase.auto_gate.iter().map(|command| ("auto-gate", command.clone())));
+    rows.extend(phase.manual_gate.iter().map(|what| ("manual-gate", what.clone())));
     let mut limits = vec![
         report::count(budget.iterations, "item"),
         report::count(budget.sessions, "session"),

@@ -1,16 +1,17 @@
 //! The end of a run: logs, summary, the overview or the last JSON line, the exit code.
 
 use ralph_core::{
-    Cx, Event, Observer as _, Outcome, Phase, Plan, RunError, RunId, Stop, StopReason, chain,
+    Cx, Event, Observer as _, Outcome, RunError, RunId, Stop, StopReason, chain,
     ledger::{Recorder, Summary},
 };
 use serde::Serialize;
 
-use super::{Held, Prepared, note};
+use super::{Held, Prepared, note, on_stop};
 use crate::{
+    answers,
     error::CliError,
     output,
-    report::{Events, Overview},
+    report::{Events, Known, Overview},
     runs,
 };
 
@@ -32,7 +33,7 @@ pub(super) async fn finish(
     ended: Result<Outcome, RunError>,
     json: bool,
 ) -> Result<u8, CliError> {
-    let Prepared { project, plan, info, vcs, .. } = prepared;
+    let Prepared { project, settings, plan, info, vcs, .. } = prepared;
     let Held { run, recorder, decisions, .. } = held;
     let (stop, fault) = match ended {
         Ok(outcome) => (outcome.stop, None),
@@ -56,13 +57,29 @@ pub(super) async fn finish(
     let elsewhere = runs::accepted_elsewhere(&project.ledger, &info.plan, run).unwrap_or_default();
     let on_branch = runs::on_branch(vcs).await;
     let verified = elsewhere.union(&on_branch).cloned().collect();
-    let phase = plan.read().ok().map(|(phase, _)| phase);
-    let now = phase.clone().map(|phase| Plan::new([phase]));
+    match answers::settle(project, settings, decisions).await {
+        Ok(notes) => notes.iter().for_each(|text| note(text)),
+        Err(error) => note(&format!("an answer is not yet brought to its end: {error}")),
+    }
+    let now = plan.read().ok().map(|read| read.plan);
     if let Err(error) = Summary::new(run, &records, now.as_ref(), &verified).write(&project.ledger) {
         note(&format!("the summary could not be written: {error}"));
     }
-    let phase = phase.unwrap_or_else(|| Phase::new("plan", []));
-    let overview = Overview::new(info, Some(run.as_str()), &records, &phase, &on_branch, &elsewhere, None);
+    if let Some(trouble) = on_stop::on_stop(project, settings, run, &stop).await {
+        note(&trouble);
+    }
+    let now = now.unwrap_or_default();
+    let pending = answers::pending(&project.ledger, decisions, &info.plan);
+    let overview = Overview::new(&Known {
+        info,
+        run: Some(run.as_str()),
+        records: &records,
+        plan: &now,
+        on_branch: &on_branch,
+        elsewhere: &elsewhere,
+        pending: &pending,
+        live: None,
+    });
     if json {
         Events::print(&Stopped {
             kind: "stopped",
@@ -95,9 +112,9 @@ pub(super) fn catch_up(prepared: &Prepared, this: &RunId) {
     for record in &records {
         recorder.on_event(&Event::Replayed { run: run.clone(), record: record.clone() });
     }
-    let plan = Plan::new([prepared.phase.clone()]);
+    let plan = &prepared.read.plan;
     let before = runs::accepted_elsewhere(ledger, &prepared.info.plan, &run).unwrap_or_default();
-    if let Err(error) = Summary::new(&run, &records, Some(&plan), &before).write(ledger) {
+    if let Err(error) = Summary::new(&run, &records, Some(plan), &before).write(ledger) {
         note(&format!("the summary of run {run} could not be written: {error}"));
     }
 }

@@ -1,52 +1,38 @@
-//! `ralph run`: works through a PRD until it stops.
+//! `ralph run`: works through a plan until it stops.
 
+mod adopt;
 mod dry_run;
 mod finish;
+mod hold;
+mod on_stop;
+mod prepare;
 mod signals;
+mod state_page;
 
-use std::{fs, io::Write as _, path::Path, sync::Arc, time::SystemTime};
+use std::{io::Write as _, path::Path, sync::Arc};
 
 use ralph_core::{
-    Cx, Event, ItemStatus, Observer as _, Phase, Ralph, RunId, chain,
+    Event, ItemStatus, Observer as _, Ralph,
     engine::Artifacts,
-    ledger::{FileDecisions, Holder, LedgerLock, LockError, MarkdownPrd, Recorder, learnings},
-    machine::Fact,
+    gates::{AutoGate, ManualGate},
+    ledger::learnings,
     printable,
 };
-use ralph_vcs::GitVcs;
 
+use self::{
+    hold::{Held, Taken, hold},
+    prepare::{Prepared, prepare},
+    state_page::StatePage,
+};
 use crate::{
     args,
     crash_point::CrashPoint,
     error::CliError,
-    plan::Configured,
-    project::{self, Project},
     report::{Events, Progress, count},
-    runs::{self, RunInfo},
-    settings::{self, Settings},
-    wire,
+    runs, wire,
 };
 
-/// Everything that is known before anything is changed.
-struct Prepared {
-    project: Project,
-    settings: Settings,
-    plan: Configured,
-    phase: Phase,
-    info: RunInfo,
-    vcs: Arc<GitVcs>,
-    notes: Vec<String>,
-}
-
-/// A run that is held by this process.
-struct Held {
-    run: RunId,
-    /// Whether an earlier invocation began it.
-    taken_up: bool,
-    recorder: Arc<Recorder>,
-    decisions: Arc<FileDecisions>,
-    _lock: LedgerLock,
-}
+pub(crate) use self::prepare::info;
 
 pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliError> {
     let prepared = prepare(directory, args).await?;
@@ -54,7 +40,10 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
         dry_run::dry_run(&prepared)?;
         return Ok(0);
     }
-    let held = hold(&prepared, args.new)?;
+    let held = match hold(&prepared, args.new).await? {
+        Taken::Held(held) => *held,
+        Taken::Other(live) => return adopt::other(&prepared, &live, args).await,
+    };
     // What a life that was cut off left running must not meet this one.
     ralph_process::become_subreaper();
     let swept = ralph_process::sweep(held.run.as_str());
@@ -74,37 +63,11 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     finish::finish(&prepared, &held, ended, args.json).await
 }
 
-/// Takes the control folder, and the run that can go on or a new one.
-fn hold(prepared: &Prepared, new: bool) -> Result<Held, CliError> {
-    let Prepared { project, info, .. } = prepared;
-    let ledger = &project.ledger;
-    ledger.create().map_err(|error| CliError::failed("the control folder cannot be written", &error))?;
-    let holder = |run| Holder::this_process(format!("ralph run {}", info.plan), run, SystemTime::now());
-    let mut lock = LedgerLock::take(ledger, &holder(None)).map_err(|error| match error {
-        LockError::Held(_) => CliError::usage(format!("{error}; wait for it, or stop it with `ralph stop`")),
-        error => CliError::refused(&error),
-    })?;
-    let known = if new { None } else { runs::open(ledger, info)? };
-    let taken_up = known.is_some();
-    let run = match known {
-        Some(run) => run,
-        None => runs::begin(ledger, info)?,
-    };
-    lock.update(&holder(Some(run.clone()))).map_err(|error| CliError::failed("the lock", &error))?;
-    Ok(Held {
-        run,
-        taken_up,
-        recorder: Arc::new(Recorder::new(ledger.clone())),
-        decisions: Arc::new(FileDecisions::new(ledger.clone())),
-        _lock: lock,
-    })
-}
-
 /// The loop with all its parts, but for who watches.
 fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
-    let Prepared { project, settings, plan, vcs, .. } = prepared;
+    let Prepared { project, settings, plan, vcs, info, .. } = prepared;
     let (ledger, for_learnings) = (&project.ledger, project.ledger.clone());
-    let (recorder, decisions) = (Arc::clone(&held.recorder), Arc::clone(&held.decisions));
+    let recorder = Arc::clone(&held.recorder);
     let crash = CrashPoint::from_environment()?;
     let ralph = crash.ralph(
         Arc::new(plan.clone()),
@@ -113,7 +76,8 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         Arc::clone(vcs) as Arc<dyn ralph_core::Vcs>,
     );
     let ralph = crash.records(ralph, runs::journal(ledger), held.run.clone(), Arc::clone(&held.decisions));
-    Ok(ralph
+    let page = StatePage::new(project.ledger.clone(), plan.clone(), info.plan.clone());
+    let mut ralph = ralph
         .budget(settings.budget())
         .attempts(settings.run.attempts)
         .retry_from(settings.run.retry_from)
@@ -121,76 +85,34 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .session_limit(settings.agent.timeout)
         .setup(wire::setup(settings))
         .env_check(wire::env_check(settings))
+        .rebase(Arc::clone(vcs))
+        .phase_gate(AutoGate::new(wire::verifier(settings)))
+        .phase_gate(ManualGate)
+        .carried(runs::carried(ledger, &info.plan, &held.run)?)
         .artifacts(Artifacts::below(ledger.run(&held.run).join("iterations")))
         .learnings(move || learnings(&for_learnings))
-        .observe(move |event: &Event| {
-            recorder.on_event(event);
-            withdraw_overtaken(&decisions, event);
-        }))
-}
-
-/// Reads and checks everything; nothing is written.
-async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliError> {
-    let project = Project::find(directory)?;
-    let mut flags = Vec::new();
-    flags.extend(args.iterations.map(|n| format!("budget.iterations={n}")));
-    flags.extend(args.time.as_ref().map(|time| format!("budget.time={time}")));
-    flags.extend(args.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
-    flags.extend(args.tokens.map(|n| format!("budget.tokens={n}")));
-    flags.extend(args.overrides.set.iter().cloned());
-    let settings = settings::load(&project.settings(), &flags)?.settings;
-    let prd = project.prd(args.plan.as_deref())?;
-    let plan = Configured::new(MarkdownPrd::open(&prd), &settings.verify);
-    let (phase, _) = plan.read().map_err(|error| CliError::refused(&error))?;
-    // Found out now, not when the first item is done and paid for.
-    fs::OpenOptions::new().write(true).open(&prd).map_err(|error| {
-        CliError::usage(format!("{} cannot be written, and items could not be marked: {error}", project.relative(&prd)))
-    })?;
-    let agent = wire::agent(&settings, &project)?;
-    wire::refuse_blind_budgets(&settings, &*agent)?;
-    let info = info(&project, &settings, &prd, &phase);
-    let (vcs, notes) = open_vcs(&settings, &project, &info).await?;
-    Ok(Prepared { project, settings, plan, phase, info, vcs, notes })
-}
-
-pub(super) fn info(project: &Project, settings: &Settings, prd: &Path, phase: &Phase) -> RunInfo {
-    RunInfo { plan: project.relative(prd), branch: project::branch(&settings.run.branch, prd, phase.id.as_str()) }
-}
-
-async fn open_vcs(
-    settings: &Settings,
-    project: &Project,
-    info: &RunInfo,
-) -> Result<(Arc<GitVcs>, Vec<String>), CliError> {
-    let options = wire::git(settings, project, &info.branch)?.with_control(project.control(&info.plan));
-    let vcs = GitVcs::open(options).await?;
-    let found = vcs.preflight(&Cx::new()).await?;
-    if !found.refusals.is_empty() {
-        return Err(CliError::usage(found.refusals.join("\n")));
+        .observe(move |event: &Event| recorder.on_event(event))
+        .observe(page);
+    for policy in wire::policies(settings)? {
+        ralph = ralph.gate(policy);
     }
-    Ok((Arc::new(vcs), found.notes))
-}
-
-/// A question about an item that is worked on again no longer stands: a person opened the item.
-fn withdraw_overtaken(decisions: &FileDecisions, event: &Event) {
-    let Event::Recorded { record, .. } = event else { return };
-    if let Fact::Began { attempt } = &record.fact
-        && let Err(error) = decisions.withdraw(&attempt.id.item, "the item was opened again", SystemTime::now())
-    {
-        note(&format!("a decision could not be withdrawn: {}", chain(&error)));
+    if let Some(publish) = wire::publish(settings, project, &info.branch)? {
+        ralph = ralph.publish(publish);
     }
+    Ok(ralph)
 }
 
 /// Says what begins, and on what it stands.
 async fn greet(prepared: &Prepared, held: &Held, json: bool) {
-    let Prepared { phase, info, notes, vcs, .. } = prepared;
-    let open = phase.items.iter().filter(|item| item.status == ItemStatus::Open).count();
+    let Prepared { read, info, notes, vcs, .. } = prepared;
+    let items = || read.plan.phases.iter().flat_map(|phase| &phase.items);
+    let open = items().filter(|item| item.status == ItemStatus::Open).count();
     let how = if held.taken_up { "goes on" } else { "begins" };
     if !json {
-        let all = phase.items.len();
+        let all = items().count();
         note(&format!("run {} {how}: {}, {open} of {all} open, branch {}", held.run, info.plan, info.branch));
     }
-    notes.iter().for_each(|text| note(text));
+    notes.iter().chain(&held.notes).for_each(|text| note(text));
     let known = runs::all(&prepared.project.ledger).is_ok_and(|all| all.len() > 1);
     let work = runs::on_branch(vcs).await.len();
     if !held.taken_up && !known && work > 0 {

@@ -1,0 +1,84 @@
+//! `ralph run` where another run is at work: follow it, or bring records up to date, and start nothing.
+
+use std::time::Duration;
+
+use ralph_core::{
+    Event, Observer as _, StopReason,
+    ledger::{FileDecisions, Holder, holder},
+    machine::Fact,
+};
+
+use super::{note, prepare::Prepared};
+use crate::{
+    answers, args,
+    error::CliError,
+    report::{Events, Progress},
+    runs,
+    settings::OnConflict,
+};
+
+/// How often the live run's record is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+pub(super) async fn other(prepared: &Prepared, live: &Holder, args: &args::Run) -> Result<u8, CliError> {
+    match prepared.on_conflict {
+        OnConflict::AdoptExisting => follow(prepared, live, args.json).await,
+        OnConflict::Refuse | OnConflict::ArtifactOnly => artifacts(prepared, live, args).await,
+    }
+}
+
+/// Shows what the live run records until it ends, and ends like it.
+async fn follow(prepared: &Prepared, live: &Holder, json: bool) -> Result<u8, CliError> {
+    let ledger = &prepared.project.ledger;
+    let Some(run) = live.run.clone() else {
+        return Err(CliError::usage(format!("the control folder is held by {live}, which is no run to follow")));
+    };
+    note(&format!("following {live}; Ctrl-C ends the following, not the run"));
+    let (progress, mut seen) = (Progress::new(), 0);
+    loop {
+        // The lock first: what is recorded before it is gone is read after.
+        let alive = holder(ledger).map_err(|error| CliError::failed("the lock", &error))?;
+        let alive = alive.is_some_and(|now| now.run.as_ref() == Some(&run));
+        for record in runs::records(ledger, &run)?.into_iter().skip(seen) {
+            seen += 1;
+            let stop = match &record.fact {
+                Fact::Stopped { stop } => Some(stop.reason),
+                _ => None,
+            };
+            let event = Event::Recorded { run: run.clone(), record };
+            if json {
+                Events.on_event(&event)
+            } else {
+                progress.on_event(&event)
+            }
+            if let Some(reason) = stop.filter(|_| !alive) {
+                return Ok(reason.exit_code());
+            }
+        }
+        if !alive {
+            let last = runs::last_stop(&runs::records(ledger, &run)?);
+            return match last {
+                Some(reason) => Ok(reason.exit_code()),
+                None => {
+                    note("the run was cut off; `ralph run` takes it up");
+                    Ok(StopReason::Fault.exit_code())
+                }
+            };
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            _ = tokio::signal::ctrl_c() => return Err(CliError::cancelled()),
+        }
+    }
+}
+
+/// Checks the plan and renders what is rendered. The live run is not disturbed.
+async fn artifacts(prepared: &Prepared, live: &Holder, args: &args::Run) -> Result<u8, CliError> {
+    note(&format!("{live} is at work: checks and records only, no session"));
+    let decisions = FileDecisions::new(prepared.project.ledger.clone());
+    if let Err(error) = decisions.render() {
+        note(&answers::trouble("DECISIONS.md", &error));
+    }
+    let check = args::Check { plan: args.plan.clone(), json: args.json, overrides: args.overrides.clone() };
+    crate::commands::check::check(&prepared.project.root, &check).await
+}

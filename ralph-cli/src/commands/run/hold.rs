@@ -1,0 +1,77 @@
+//! Takes the control folder, and the run that can go on or a new one.
+
+use std::{sync::Arc, time::SystemTime};
+
+use ralph_core::{
+    RunId,
+    ledger::{FileDecisions, Holder, LedgerLock, LockError, Recorder},
+};
+
+use super::prepare::Prepared;
+use crate::{answers, error::CliError, runs, settings::OnConflict, wire};
+
+/// A run that is held by this process.
+pub(super) struct Held {
+    pub(super) run: RunId,
+    /// Whether an earlier invocation began it.
+    pub(super) taken_up: bool,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) decisions: Arc<FileDecisions>,
+    /// What a person should know.
+    pub(super) notes: Vec<String>,
+    _lock: LedgerLock,
+}
+
+/// Who has the control folder.
+pub(super) enum Taken {
+    /// This process.
+    Held(Box<Held>),
+    /// Somebody else, who is not to be disturbed.
+    Other(Holder),
+}
+
+pub(super) async fn hold(prepared: &Prepared, new: bool) -> Result<Taken, CliError> {
+    let Prepared { project, info, settings, .. } = prepared;
+    let ledger = &project.ledger;
+    ledger.create().map_err(|error| CliError::failed("the control folder cannot be written", &error))?;
+    let holder = |run| Holder::this_process(format!("ralph run {}", info.plan), run, SystemTime::now());
+    let mut lock = match LedgerLock::take(ledger, &holder(None)) {
+        Ok(lock) => lock,
+        Err(LockError::Held(live)) if prepared.on_conflict != OnConflict::Refuse => {
+            return Ok(Taken::Other(live));
+        }
+        Err(error @ LockError::Held(_)) => {
+            return Err(CliError::usage(format!("{error}; wait for it, or stop it with `ralph stop`")));
+        }
+        Err(error) => return Err(CliError::refused(&error)),
+    };
+    let mut notes = register(prepared);
+    let decisions = Arc::new(FileDecisions::new(ledger.clone()));
+    // What an answer means for the plan may have been cut off.
+    notes.extend(answers::settle(project, settings, &decisions).await?);
+    let known = if new { None } else { runs::open(ledger, info)? };
+    let taken_up = known.is_some();
+    let run = match known {
+        Some(run) => run,
+        None => runs::begin(ledger, info)?,
+    };
+    if let Some(approving) = prepared.plan.approving() {
+        notes.extend(approving.begin()?);
+    }
+    lock.update(&holder(Some(run.clone()))).map_err(|error| CliError::failed("the lock", &error))?;
+    let recorder = Arc::new(Recorder::new(ledger.clone()));
+    Ok(Taken::Held(Box::new(Held { run, taken_up, recorder, decisions, notes, _lock: lock })))
+}
+
+/// Makes the project known to `ralph btw`. That it could not be is no reason not to work.
+fn register(prepared: &Prepared) -> Vec<String> {
+    let registered = wire::registry().and_then(|registry| {
+        registry
+            .register(&prepared.project.ledger, &prepared.project.root)
+            .map_err(|error| CliError::failed("this project", &error))
+    });
+    match registered {
+        Ok(_) => Vec::new(),
+        Err(error) => vec![format!("`ralph btw` will not see this project from elsewhere: {error}")],
+    }
+}

@@ -1,0 +1,123 @@
+//! Reads and checks everything before anything is changed.
+
+use std::{fs, path::Path, sync::Arc};
+
+use ralph_core::{Cx, ledger::MasterPlan};
+use ralph_vcs::GitVcs;
+
+use crate::{
+    args,
+    error::CliError,
+    plan::{MASTER_PLAN, PlanFile, ReadPlan},
+    project::{self, Project},
+    runs::RunInfo,
+    settings::{self, OnConflict, Settings},
+    wire,
+};
+
+/// Everything that is known before anything is changed.
+pub(super) struct Prepared {
+    pub(super) project: Project,
+    pub(super) settings: Settings,
+    pub(super) plan: PlanFile,
+    /// The plan as it was read.
+    pub(super) read: ReadPlan,
+    pub(super) info: RunInfo,
+    pub(super) vcs: Arc<GitVcs>,
+    pub(super) notes: Vec<String>,
+    pub(super) on_conflict: OnConflict,
+}
+
+pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliError> {
+    let project = Project::find(directory)?;
+    let mut flags = Vec::new();
+    flags.extend(args.iterations.map(|n| format!("budget.iterations={n}")));
+    flags.extend(args.time.as_ref().map(|time| format!("budget.time={time}")));
+    flags.extend(args.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
+    flags.extend(args.tokens.map(|n| format!("budget.tokens={n}")));
+    flags.extend(args.overrides.set.iter().cloned());
+    let settings = settings::load(&project.settings(), &flags)?.settings;
+    let path = project.plan(args.plan.as_deref())?;
+    refuse_a_phase_alone(&project, &path)?;
+    let mut plan = PlanFile::open(&project, &path, &settings.verify);
+    let mut read = plan.read().map_err(|error| CliError::refused(&error))?;
+    if let Some(phase) = &args.phase {
+        plan = plan.until(phase)?;
+        in_order(&project, &plan, &read, phase)?;
+        read.plan = plan.cut(read.plan);
+    }
+    plan = plan.approved(&project, &settings);
+    if let (Some(approving), Some(master)) = (plan.approving(), &read.master) {
+        approving.check_first(master, &read.plan)?;
+    }
+    // Found out now, not when the first item is done and paid for.
+    for prd in plan.prds().map_err(|error| CliError::refused(&error))? {
+        fs::OpenOptions::new().write(true).open(&prd).map_err(|error| {
+            let name = project.relative(&prd);
+            CliError::usage(format!("{name} cannot be written, and items could not be marked: {error}"))
+        })?;
+    }
+    let agent = wire::agent(&settings, &project)?;
+    wire::refuse_blind_budgets(&settings, &*agent)?;
+    wire::policies(&settings)?;
+    let info = info(&project, &settings, &path, &read);
+    wire::publish(&settings, &project, &info.branch)?;
+    let (vcs, notes) = open_vcs(&settings, &project, &info, &plan).await?;
+    let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
+    Ok(Prepared { project, settings, plan, read, info, vcs, notes, on_conflict })
+}
+
+pub(crate) fn info(project: &Project, settings: &Settings, path: &Path, read: &ReadPlan) -> RunInfo {
+    let phase = read.plan.phases.first().map_or("", |phase| phase.id.as_str());
+    RunInfo { plan: project.relative(path), branch: project::branch(&settings.run.branch, path, phase) }
+}
+
+/// A PRD that a Master Plan names runs as its phase only: after approval, in order, through its gates.
+fn refuse_a_phase_alone(project: &Project, path: &Path) -> Result<(), CliError> {
+    let master = project.ledger.root().join(MASTER_PLAN);
+    let same = |a: &Path, b: &Path| fs::canonicalize(a).ok() == fs::canonicalize(b).ok();
+    if same(&master, path) {
+        return Ok(());
+    }
+    let Ok(bytes) = fs::read(&master) else { return Ok(()) };
+    let name = project.relative(&master);
+    let read = MasterPlan::parse(&bytes, &name).map_err(|problems| CliError::usage(problems.join("\n")))?;
+    match read.phases.iter().find(|phase| same(&project.root.join(&phase.prd), path)) {
+        Some(phase) => Err(CliError::usage(format!(
+            "{} is phase {} of {name}, which has gates and an approval: use `ralph run --phase {}`",
+            project.relative(path),
+            phase.id,
+            phase.id
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Phases are walked in order.
+fn in_order(project: &Project, plan: &PlanFile, read: &ReadPlan, phase: &str) -> Result<(), CliError> {
+    let finished = crate::runs::phases_done(&project.ledger, &project.relative(plan.path()));
+    let before = read.plan.phases.iter().take_while(|known| known.id.as_str() != phase);
+    let missing: Vec<&str> =
+        before.filter(|known| !finished.contains_key(&known.id)).map(|known| known.id.as_str()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::usage(format!("{phase} comes after {}, which must be done first", missing.join(", "))))
+}
+
+async fn open_vcs(
+    settings: &Settings,
+    project: &Project,
+    info: &RunInfo,
+    plan: &PlanFile,
+) -> Result<(Arc<GitVcs>, Vec<String>), CliError> {
+    let mut control = project.control(&info.plan);
+    control.extend(plan.prds().map_err(|error| CliError::refused(&error))?.iter().map(|prd| project.relative(prd)));
+    let options = wire::git(settings, project, &info.branch)?.with_control(control);
+    let vcs = GitVcs::open(options).await?;
+    let found = vcs.preflight(&Cx::new()).await?;
+    if !found.refusals.is_empty() {
+        return Err(CliError::usage(found.refusals.join("\n")));
+    }
+    Ok((Arc::new(vcs), found.notes))
+}
