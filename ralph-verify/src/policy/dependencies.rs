@@ -243,7 +243,8 @@ impl Look<'_> {
     }
 
     fn unclear(&mut self, path: &[u8], why: &str) {
-        let (path, why) = (names::show(path), names::show_text(why));
+        // The reason stands in no code span, and may hold the agent's words.
+        let (path, why) = (names::show(path), names::show_text(&why.replace('`', "'")));
         self.findings.push(Finding {
             sentence: format!("{path} changed, and what it depends on cannot be told: {why}"),
             line: format!("unknown ones in {path}: {why}"),

@@ -44,7 +44,9 @@ pub(super) fn parse(source: &str, place: &Place) -> Result<Manifest, String> {
                 if fresh {
                     head.clone_from(word);
                     fresh = false;
-                } else if within(&open, "dependencies") && !is_local(&open, &head) {
+                } else if within(&open, "dependencies") && !is_local(&open, &head)
+                    || within(&open, "plugins") && head == "alias"
+                {
                     chain(&tokens, index, &mut found);
                 }
             }
@@ -122,7 +124,7 @@ impl Scope<'_> {
         let calls = |name: &str| call == name || (self.head == name && !within(self.open, "dependencies"));
         if within(self.open, "plugins") || within(self.open, "pluginManagement") && calls("id") {
             self.plugin(value, computed, call, found);
-        } else if calls("from") && is_address(value) {
+        } else if (call == "from" || self.key() == Some("from")) && is_address(value) {
             found.need_source("script", value);
         } else if within(self.open, "repositories") {
             if is_address(value) {
