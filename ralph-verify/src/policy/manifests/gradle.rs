@@ -136,7 +136,7 @@ impl Scope<'_> {
             }
         } else if let Some(module) = coordinate(value).filter(|_| value.matches(':').count() >= 2) {
             // Written out somewhere else, for use below: `def libs = [x: "g:a:1"]`.
-            self.module(&module, found);
+            take(&module, found);
         }
     }
 
@@ -163,26 +163,17 @@ impl Scope<'_> {
                     found.computed.push(format!("what is taken from the group `{value}`"));
                     return;
                 };
-                self.module(&format!("{value}:{name}"), found);
+                take(&format!("{value}:{name}"), found);
             }
             Some("name") if self.sibling("group").is_none() => found.computed.push(format!("whose `{value}` is taken")),
             Some(_) => {}
-            None if call == "kotlin" => self.module(&format!("org.jetbrains.kotlin:kotlin-{value}"), found),
+            None if call == "kotlin" => take(&format!("org.jetbrains.kotlin:kotlin-{value}"), found),
             None if call == "npm" || call == "devNpm" => found.need(format!("npm {value}"), value, None),
             None => match coordinate(value) {
-                Some(module) => self.module(&module, found),
+                Some(module) => take(&module, found),
                 None if computed && !value.contains(' ') => found.computed.push(format!("`{value}`")),
                 None => {}
             },
-        }
-    }
-
-    fn module(&self, module: &str, found: &mut Manifest) {
-        // A version may be computed, a name not.
-        if module.contains('$') {
-            found.computed.push(format!("`{module}`"));
-        } else {
-            found.need(module, module, None);
         }
     }
 
@@ -204,6 +195,15 @@ impl Scope<'_> {
             }
             _ => None,
         })
+    }
+}
+
+/// Takes in `group:artifact`. A version may be computed, a name not.
+fn take(module: &str, found: &mut Manifest) {
+    if module.contains('$') {
+        found.computed.push(format!("`{module}`"));
+    } else {
+        found.need(module, module, None);
     }
 }
 

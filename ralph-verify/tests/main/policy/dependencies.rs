@@ -30,7 +30,7 @@ fn cases(corpus: &str) -> Vec<Case<'_>> {
 fn case(text: &str) -> Case<'_> {
     let (name, rest) = text.split_once('\n').unwrap();
     let mut case = Case { name, base: Files::new(), work: Files::new(), expect: ("", Vec::new()) };
-    for part in format!("\n{rest}").leak().split("\n--- ").skip(1) {
+    for part in rest.strip_prefix("--- ").unwrap().split("\n--- ") {
         let (head, content) = part.split_once('\n').unwrap_or((part, ""));
         let (what, path) = head.split_once(' ').unwrap();
         let path = path.trim();
@@ -88,17 +88,23 @@ corpora!(cargo, npm, python, go, ruby, composer, maven, gradle);
 fn texts() {
     let base = Files::new().file("package.json", "{}");
     let one = base.clone().file("web/package.json", r#"{"dependencies": {"left-pad": "1"}}"#);
-    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &boundary(&base, &one, "true"))), @"");
+    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &boundary(&base, &one, "true"))), @"`left-pad` is a new dependency in web/package.json. Accept it?");
     let Ruling::Closed(reason) = judge(&Dependencies::new().action(Action::Refuse), &boundary(&base, &one, "true"))
     else {
         unreachable!("not refused")
     };
-    insta::assert_snapshot!(reason, @"");
+    insta::assert_snapshot!(reason, @"`left-pad` is a new dependency in web/package.json. New dependencies are refused here: take them out again, and do the item without them.");
     let several = one
         .file("Cargo.toml", "[dependencies]\nevil = { git = \"https://me:token@evil.example/x\" }\n")
         .file("go.mod", "require (");
-    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &boundary(&base, &several, "true"))), @"");
-    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &phase_boundary())), @"");
+    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &boundary(&base, &several, "true"))), @"
+    3 new dependencies:
+    - unknown ones in go.mod: the block of 'require' does not end
+    - `evil` in Cargo.toml, from evil.example/x
+    - `left-pad` in web/package.json
+    Accept them?
+    ");
+    insta::assert_snapshot!(asked(judge(&Dependencies::new(), &phase_boundary())), @"The policy `dependencies` judges the work of an item, and this is none. Go on?");
 }
 
 #[test]

@@ -40,18 +40,23 @@ fn kinds_have_their_words() {
     let work = Files::new().file("db/migrations/001.sql", "a").file("db/schema.rb", "b").file("src/auth/a.rs", "c");
     let at = boundary(&base, &work, "true");
     let database = Paths::new(DecisionKind::Database, DEFAULT_DATABASE).unwrap();
-    insta::assert_snapshot!(asked(judge(&database, &at)), @"");
-    insta::assert_snapshot!(asked(judge(&security(), &at)), @"");
+    insta::assert_snapshot!(asked(judge(&database, &at)), @"
+    2 changes that concern the database schema:
+    - db/migrations/001.sql (added; `**/migrations/**`)
+    - db/schema.rb (added; `**/schema.*`)
+    Accept them?
+    ");
+    insta::assert_snapshot!(asked(judge(&security(), &at)), @"`src/auth/a.rs` would be added, which is a matter of security (`**/auth/**`). Accept it?");
     let api = Paths::new(DecisionKind::PublicApi, ["src/**"]).unwrap().action(Action::Refuse);
     let Ruling::Closed(reason) = judge(&api, &at) else { unreachable!("not refused") };
-    insta::assert_snapshot!(reason, @"");
+    insta::assert_snapshot!(reason, @"`src/auth/a.rs` would be added, which is a matter of the public API (`src/**`). Such paths are not to be changed: undo that, and do the item without it.");
     let none = Paths::new(DecisionKind::PublicApi, [""; 0]).unwrap();
     assert_eq!(judge(&none, &at), Ruling::Open);
 }
 
 #[test]
 fn another_boundary_is_asked_about() {
-    insta::assert_snapshot!(asked(judge(&security(), &phase_boundary())), @"");
+    insta::assert_snapshot!(asked(judge(&security(), &phase_boundary())), @"The policy `security` judges the work of an item, and this is none. Go on?");
 }
 
 #[test]

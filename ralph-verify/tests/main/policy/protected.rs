@@ -21,11 +21,18 @@ fn opens(base: &Files, work: &Files, verify: &str) -> bool {
 fn questions() {
     let base = Files::new().file("scripts/check.sh", "a").file("CLAUDE.md", "a");
     let script = base.clone().file("scripts/check.sh", "exit 0");
-    insta::assert_snapshot!(asked(judge(&default(), &boundary(&base, &script, "bash scripts/check.sh"))), @"");
+    insta::assert_snapshot!(asked(judge(&default(), &boundary(&base, &script, "bash scripts/check.sh"))), @"`scripts/check.sh`, which `bash scripts/check.sh` runs or reads, would be changed. Accept it?");
     let more = script.without("CLAUDE.md").link("AGENTS.md", "x").with(EntryKind::Executable, ".husky/pre-commit", "");
-    insta::assert_snapshot!(asked(judge(&default(), &boundary(&base, &more, "bash scripts/check.sh"))), @"");
-    insta::assert_snapshot!(asked(judge(&default(), &phase_boundary())), @"");
-    insta::assert_snapshot!(Protected::new(["default", "a/[b"]).unwrap_err(), @"");
+    insta::assert_snapshot!(asked(judge(&default(), &boundary(&base, &more, "bash scripts/check.sh"))), @"
+    4 changes of protected paths:
+    - .husky/pre-commit (added), which is protected (`**/.husky/**`)
+    - AGENTS.md (added as a symbolic link), which is protected (`**/AGENTS.md`)
+    - CLAUDE.md (deleted), which is protected (`**/CLAUDE.md`)
+    - scripts/check.sh (changed), which `bash scripts/check.sh` runs or reads
+    Accept them?
+    ");
+    insta::assert_snapshot!(asked(judge(&default(), &phase_boundary())), @"The policy `protected` judges the work of an item, and this is none. Go on?");
+    insta::assert_snapshot!(Protected::new(["default", "a/[b"]).unwrap_err(), @"policy `protected`: `a/[b` is not a glob: unclosed character class; missing ']'");
 }
 
 #[test]
