@@ -1,7 +1,7 @@
 //! New dependencies.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
 };
 
@@ -198,17 +198,19 @@ impl Look<'_> {
                 continue;
             }
             let ecosystem = changed.ecosystem;
-            if !known.contains_key(&ecosystem) {
-                let mut all = self.base(ecosystem).await?;
-                // Whatever these stand for is compared where they are defined.
-                let same = self.changed.iter().filter(|changed| changed.ecosystem == ecosystem);
-                all.extend(same.flat_map(|changed| changed.manifest.offers.iter().cloned()));
-                known.insert(ecosystem, all);
-            }
-            let known = known.get(&ecosystem);
+            let known = match known.entry(ecosystem) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let mut all = self.base(ecosystem).await?;
+                    // Whatever these stand for is compared where they are defined.
+                    let same = self.changed.iter().filter(|changed| changed.ecosystem == ecosystem);
+                    all.extend(same.flat_map(|changed| changed.manifest.offers.iter().cloned()));
+                    unknown.insert(all)
+                }
+            };
             let manifest = names::show(&changed.path);
             for (dependency, name) in fresh {
-                if known.is_some_and(|known| known.contains(dependency)) {
+                if known.contains(dependency) {
                     continue;
                 }
                 let from = dependency.origin().map(|from| format!(", from {}", names::show_text(from)));
@@ -243,7 +245,8 @@ impl Look<'_> {
     }
 
     fn unclear(&mut self, path: &[u8], why: &str) {
-        let (path, why) = (names::show(path), names::show_text(why));
+        // The reason stands in no code span, and may hold the agent's words.
+        let (path, why) = (names::show(path), names::show_text(&why.replace('`', "'")));
         self.findings.push(Finding {
             sentence: format!("{path} changed, and what it depends on cannot be told: {why}"),
             line: format!("unknown ones in {path}: {why}"),

@@ -1,6 +1,6 @@
 //! Protected paths.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_core::{
     Boundary, Change, Cx, DecisionKind, EntryKind, Gate, GateError, ItemBoundary, Ruling, Tree, async_trait,
@@ -13,6 +13,7 @@ use super::{
     globs::Globs,
     links, names,
     report::{self, Finding, Words},
+    watch::Watch,
 };
 
 /// How many protected files of the base are looked at for links.
@@ -128,6 +129,11 @@ impl Look<'_> {
             self.report(change, &why);
             return Ok(true);
         }
+        let is_folder = |kind| matches!(kind, Some(EntryKind::Link | EntryKind::Submodule));
+        if (is_folder(change.before) || is_folder(change.after)) && self.globs.lead_through(&path) {
+            self.report(change, "where protected paths may lie");
+            return Ok(true);
+        }
         for guard in self.guards.iter().filter(|guard| guard.names(&path)) {
             if guard.watch.touched(change, self.item).await? {
                 let why = format!("which `{}` runs or reads", guard.command);
@@ -181,10 +187,22 @@ impl Look<'_> {
     /// Looks for changes of what protected names of the base lead to.
     async fn linked(&mut self, changes: &[&Change]) -> Result<(), GateError> {
         let tree = &self.item.base_tree;
-        let files = tree.list(b"").await.map_err(GateError::other)?;
-        let files =
-            files.into_iter().filter(|file| !super::is_ledger(file) && self.globs.find(&names::fold(file)).is_some());
-        let mut roots: Vec<String> = files.filter_map(|file| String::from_utf8(file).ok()).collect();
+        let mut roots = Vec::new();
+        let mut protected = Vec::new();
+        for file in tree.list(b"").await.map_err(GateError::other)? {
+            let path = names::fold(&file);
+            let name = String::from_utf8_lossy(&file).into_owned();
+            if super::is_ledger(&file) {
+                continue;
+            } else if path == "ralph-loop" || self.is_protected(&path) {
+                protected.push(name);
+            } else if self.globs.lead_through(&path) {
+                // A file where a folder is looked for can only be a link.
+                roots.push(name);
+            }
+        }
+        self.on_the_way(&protected, changes);
+        roots.extend(protected);
         roots.sort_by_key(|name| name.matches('/').count());
         roots.truncate(LINKS);
         roots.extend(self.guards.iter().filter_map(|guard| match &guard.what {
@@ -193,20 +211,51 @@ impl Look<'_> {
         }));
         roots.sort();
         roots.dedup();
+        let paths: Vec<_> = changes.iter().map(|change| (*change, names::fold(&change.path))).collect();
         for name in roots {
+            let root = names::fold(name.as_bytes());
+            let whole =
+                root == "ralph-loop" || self.is_protected(&root) || self.guards.iter().any(|guard| guard.names(&root));
             for place in links::follow(tree, &name).await? {
                 let place = names::fold(place.as_bytes());
-                for change in changes {
-                    let path = names::fold(&change.path);
-                    let touches = names::inside(&place, &path) || names::inside(&path, &place);
-                    if touches && !place.is_empty() && self.found.insert(change.path.clone()) {
-                        let why = format!("which the protected `{}` links to", names::show_text(&name));
+                for (change, path) in paths.iter().filter(|_| !place.is_empty()) {
+                    // What it is by the name that leads here.
+                    let by = path.strip_prefix(&place).map(|rest| format!("{root}{rest}"));
+                    let counts = names::inside(&place, path)
+                        || names::inside(path, &place) && (whole || by.is_some_and(|by| self.is_protected(&by)));
+                    if counts && self.found.insert(change.path.clone()) {
+                        let why = format!("which the protected `{}` leads to", names::show_text(&name));
                         self.report(change, &why);
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a path (folded) is named by a glob: of the settings, or of what commands run.
+    fn is_protected(&self, path: &str) -> bool {
+        let is_glob = |guard: &&Guard| guard.watch == Watch::Whole && matches!(guard.what, Which::Glob(_));
+        self.globs.name(path) || self.guards.iter().filter(is_glob).any(|guard| guard.names(path))
+    }
+
+    /// Looks for changes that stand, perhaps in another spelling, where a folder with something protected in it is.
+    fn on_the_way(&mut self, protected: &[String], changes: &[&Change]) {
+        let mut ways: BTreeMap<String, &String> = BTreeMap::new();
+        for name in protected {
+            let folded = names::fold(name.as_bytes());
+            for folder in names::folders(&folded) {
+                ways.entry(folder.to_owned()).or_insert(name);
+            }
+        }
+        for change in changes {
+            if let Some(name) = ways.get(&names::fold(&change.path))
+                && self.found.insert(change.path.clone())
+            {
+                let why = format!("which stands where the folder of the protected `{}` is", names::show_text(name));
+                self.report(change, &why);
+            }
+        }
     }
 
     fn report(&mut self, change: &Change, why: &str) {

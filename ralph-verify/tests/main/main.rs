@@ -5,4 +5,5 @@
 mod commands;
 mod conformance;
 mod phases;
+mod policy;
 mod support;

@@ -104,7 +104,7 @@ impl Reader {
         }
         // `sh -c '…'`, `eval "…"` and whatever else takes a line.
         if word.text.contains(|c: char| c.is_whitespace() || ";|&<>()".contains(c)) && !looks(command) {
-            self.line(&word.text.clone(), depth + 1);
+            self.line(&word.text, depth + 1);
         }
         command.words.push(word);
     }

@@ -356,7 +356,18 @@ impl Reader {
                 self.at += 1;
             }
         }
-        self.tokens.extend(inner);
+        match self.language {
+            // A call in there is a call, and ends there.
+            Language::Ruby if !inner.is_empty() => {
+                self.tokens.extend(inner);
+                self.tokens.push(Token::Line);
+            }
+            Language::Ruby => {}
+            // Names in there are parts of a text; texts may be coordinates.
+            Language::Groovy | Language::Kotlin => {
+                self.tokens.extend(inner.into_iter().filter(|token| matches!(token, Token::Text { .. })));
+            }
+        }
         self.tokens.push(Token::Text { value, open });
         Ok(())
     }

@@ -44,7 +44,9 @@ pub(super) fn parse(source: &str, place: &Place) -> Result<Manifest, String> {
                 if fresh {
                     head.clone_from(word);
                     fresh = false;
-                } else if within(&open, "dependencies") && !is_local(&open, &head) {
+                } else if within(&open, "dependencies") && !is_local(&open, &head)
+                    || within(&open, "plugins") && head == "alias"
+                {
                     chain(&tokens, index, &mut found);
                 }
             }
@@ -122,7 +124,7 @@ impl Scope<'_> {
         let calls = |name: &str| call == name || (self.head == name && !within(self.open, "dependencies"));
         if within(self.open, "plugins") || within(self.open, "pluginManagement") && calls("id") {
             self.plugin(value, computed, call, found);
-        } else if calls("from") && is_address(value) {
+        } else if (call == "from" || self.key() == Some("from")) && is_address(value) {
             found.need_source("script", value);
         } else if within(self.open, "repositories") {
             if is_address(value) {
@@ -134,7 +136,7 @@ impl Scope<'_> {
             }
         } else if let Some(module) = coordinate(value).filter(|_| value.matches(':').count() >= 2) {
             // Written out somewhere else, for use below: `def libs = [x: "g:a:1"]`.
-            self.module(&module, found);
+            take(&module, found);
         }
     }
 
@@ -161,26 +163,17 @@ impl Scope<'_> {
                     found.computed.push(format!("what is taken from the group `{value}`"));
                     return;
                 };
-                self.module(&format!("{value}:{name}"), found);
+                take(&format!("{value}:{name}"), found);
             }
             Some("name") if self.sibling("group").is_none() => found.computed.push(format!("whose `{value}` is taken")),
             Some(_) => {}
-            None if call == "kotlin" => self.module(&format!("org.jetbrains.kotlin:kotlin-{value}"), found),
+            None if call == "kotlin" => take(&format!("org.jetbrains.kotlin:kotlin-{value}"), found),
             None if call == "npm" || call == "devNpm" => found.need(format!("npm {value}"), value, None),
             None => match coordinate(value) {
-                Some(module) => self.module(&module, found),
+                Some(module) => take(&module, found),
                 None if computed && !value.contains(' ') => found.computed.push(format!("`{value}`")),
                 None => {}
             },
-        }
-    }
-
-    fn module(&self, module: &str, found: &mut Manifest) {
-        // A version may be computed, a name not.
-        if module.contains('$') {
-            found.computed.push(format!("`{module}`"));
-        } else {
-            found.need(module, module, None);
         }
     }
 
@@ -202,6 +195,15 @@ impl Scope<'_> {
             }
             _ => None,
         })
+    }
+}
+
+/// Takes in `group:artifact`. A version may be computed, a name not.
+fn take(module: &str, found: &mut Manifest) {
+    if module.contains('$') {
+        found.computed.push(format!("`{module}`"));
+    } else {
+        found.need(module, module, None);
     }
 }
 

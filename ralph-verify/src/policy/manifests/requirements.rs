@@ -71,10 +71,8 @@ fn take(line: &str, place: &Place, found: &mut Manifest) -> Result<(), String> {
             None => found.need_source("requirements of", value),
         },
         "-e" | "--editable" => package(value, place, found)?,
-        option if PLACES.contains(&option) => {
-            if is_address(value) || place.resolve(value).is_none() {
-                found.need_source("package index", value);
-            }
+        option if PLACES.contains(&option) && (is_address(value) || place.resolve(value).is_none()) => {
+            found.need_source("package index", value);
         }
         // `--no-index`, `--pre`, `--trusted-host` and the like name no package and no place.
         _ => {}

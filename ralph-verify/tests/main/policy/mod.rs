@@ -1,0 +1,7 @@
+//! The change policies.
+
+mod dependencies;
+mod paths;
+mod protected;
+mod support;
+mod tamper;
