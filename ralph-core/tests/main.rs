@@ -5,6 +5,7 @@
 mod conformance {
     mod journal;
     mod plan_source;
+    mod rebase;
     mod vcs;
 }
 #[cfg(test)]

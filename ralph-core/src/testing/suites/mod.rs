@@ -39,6 +39,7 @@ pub mod agent;
 mod heartbeat;
 pub mod journal;
 pub mod plan_source;
+pub mod rebase;
 pub mod vcs;
 pub mod verifier;
 
