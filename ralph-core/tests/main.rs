@@ -7,6 +7,7 @@ mod conformance {
     mod gate;
     mod journal;
     mod plan_source;
+    mod rebase;
     mod vcs;
 }
 #[cfg(test)]

@@ -19,6 +19,25 @@ pub(crate) struct Entry {
     pub(crate) id: String,
 }
 
+impl Entry {
+    /// The mode as git writes it.
+    pub(crate) fn mode(&self) -> &'static str {
+        match self.kind {
+            EntryKind::File => "100644",
+            EntryKind::Executable => "100755",
+            EntryKind::Link => "120000",
+            EntryKind::Submodule => "160000",
+        }
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        match self.kind {
+            EntryKind::File | EntryKind::Executable => true,
+            EntryKind::Link | EntryKind::Submodule => false,
+        }
+    }
+}
+
 /// A changed path as git has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RawChange {

@@ -289,7 +289,7 @@ impl Ledger {
     }
 
     /// Whether something of control lies in the folder `path`.
-    fn is_below(&self, path: &[u8]) -> bool {
+    pub(crate) fn is_below(&self, path: &[u8]) -> bool {
         let folder = Self { paths: vec![path.to_vec()], ignore_case: self.ignore_case };
         self.paths.iter().any(|own| own.len() > path.len() && folder.holds(own))
     }

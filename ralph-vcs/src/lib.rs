@@ -53,6 +53,8 @@ mod options;
 mod place;
 mod preflight;
 mod pristine;
+mod rebase;
+mod rebase_check;
 mod settings;
 mod site;
 mod snapshot;

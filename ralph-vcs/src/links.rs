@@ -34,6 +34,12 @@ pub(crate) fn leaves_by_text(path: &[u8], to: &[u8]) -> bool {
 /// Whether a link at `path` leaves the tree when other links on its way are followed: `a/b/../..` does if `a/b` leads
 /// to the root.
 pub(crate) fn leaves_on_the_way(root: BorrowedFd<'_>, path: &[u8]) -> bool {
+    let read = |path: &[u8]| rustix::fs::readlinkat(root, OsStr::from_bytes(path), Vec::new()).ok();
+    leaves_among(path, |path| read(path).map(std::ffi::CString::into_bytes))
+}
+
+/// The same for links of which `target` tells where they lead; `None` for what is no link.
+pub(crate) fn leaves_among(path: &[u8], target: impl Fn(&[u8]) -> Option<Vec<u8>>) -> bool {
     let mut at: Vec<Vec<u8>> = Vec::new();
     let mut ahead: Vec<Vec<u8>> = parts(path);
     let mut links = 0;
@@ -48,17 +54,17 @@ pub(crate) fn leaves_on_the_way(root: BorrowedFd<'_>, path: &[u8]) -> bool {
             name if is_git(name) => return true,
             _ => {
                 let here = join(&at.join(&b'/'), &part);
-                match rustix::fs::readlinkat(root, OsStr::from_bytes(&here), Vec::new()) {
-                    Ok(to) if to.to_bytes().starts_with(b"/") => return true,
-                    Ok(to) => {
+                match target(&here) {
+                    Some(to) if to.starts_with(b"/") => return true,
+                    Some(to) => {
                         links += 1;
                         if links > MOST_LINKS {
                             // Leads nowhere; that is not outside.
                             return false;
                         }
-                        ahead.extend(parts(to.to_bytes()));
+                        ahead.extend(parts(&to));
                     }
-                    Err(_) => at.push(part),
+                    None => at.push(part),
                 }
             }
         }

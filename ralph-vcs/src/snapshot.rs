@@ -82,7 +82,7 @@ impl GitVcs {
             findings.push(Finding { kind: FindingKind::TooMuch, path: format!("{} changed files in all", stat.files) });
         }
         let revision = self.commit(&tree, base, seal, cx).await?;
-        self.pin(&revision, base, &tree, seal).await?;
+        self.pin(&revision, base, &tree, work_ref(&seal.run, &seal.attempt)).await?;
         Ok(Snapshot { revision: Some(revision), tree, stat, findings })
     }
 
@@ -207,7 +207,7 @@ impl GitVcs {
         self.write_tree(guard, cx).await
     }
 
-    async fn stat(&self, base: &Digest, tree: &Digest, cx: &Cx) -> Result<DiffStat, VcsError> {
+    pub(crate) async fn stat(&self, base: &Digest, tree: &Digest, cx: &Cx) -> Result<DiffStat, VcsError> {
         let call = self
             .git
             .call("diff-tree")
@@ -216,7 +216,13 @@ impl GitVcs {
         Ok(count(&call.ok(cx).await?))
     }
 
-    async fn commit(&self, tree: &Digest, base: &Revision, seal: &Seal, cx: &Cx) -> Result<Revision, VcsError> {
+    pub(crate) async fn commit(
+        &self,
+        tree: &Digest,
+        base: &Revision,
+        seal: &Seal,
+        cx: &Cx,
+    ) -> Result<Revision, VcsError> {
         let seconds = seal.at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs());
         let date = format!("@{seconds} +0000");
         let mut message = seal.message.replace('\0', "");
@@ -233,9 +239,14 @@ impl GitVcs {
         Ok(Revision::new(line(&call.ok(cx).await?)))
     }
 
-    /// Makes the commit safe from garbage collection, and remembers it.
-    async fn pin(&self, revision: &Revision, base: &Revision, tree: &Digest, seal: &Seal) -> Result<(), VcsError> {
-        let name = work_ref(&seal.run, &seal.attempt);
+    /// Makes the commit safe from garbage collection under `name`, and remembers it.
+    pub(crate) async fn pin(
+        &self,
+        revision: &Revision,
+        base: &Revision,
+        tree: &Digest,
+        name: String,
+    ) -> Result<(), VcsError> {
         let update = format!("update {name}\0{revision}\0\0");
         let output = self.update_refs(update.into_bytes(), "ralph: snapshot").await?;
         if !output.success() {

@@ -201,6 +201,12 @@ impl MemoryVcs {
         Snapshot { revision, tree, stat, findings }
     }
 
+    fn is_built_on(&self, revision: &Revision, base: &Revision) -> bool {
+        let inner = self.lock();
+        let parent = |at: &&Revision| inner.commits.get(*at).and_then(|commit| commit.parent.as_ref());
+        std::iter::successors(Some(revision), parent).any(|at| at == base)
+    }
+
     /// For saboteurs: a snapshot with the agent's copy of the ledger.
     pub(super) async fn snapshot_with_ledger(
         &self,
@@ -450,18 +456,19 @@ impl Vcs for MemoryVcs {
 impl Rebase for MemoryVcs {
     async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, _cx: &Cx) -> Result<Rebased, VcsError> {
         let missing = |revision: &Revision| VcsError::NoRevision(revision.clone());
-        let base = self.lock().commits.get(revision).and_then(|commit| commit.parent.clone());
-        let base = base.ok_or_else(|| missing(revision))?;
+        let parent = self.lock().commits.get(revision).and_then(|commit| commit.parent.clone());
+        let parent = parent.ok_or_else(|| missing(revision))?;
         let [base, work, mut files] =
-            [&base, revision, onto].map(|revision| self.nodes_of(revision).unwrap_or_default());
+            [&parent, revision, onto].map(|revision| self.nodes_of(revision).unwrap_or_default());
         let onto_files = self.nodes_of(onto).ok_or_else(|| missing(onto))?;
         let mut conflicts = Vec::new();
+        let same_line = self.is_built_on(onto, &parent);
         for path in base.keys().chain(work.keys()).collect::<BTreeSet<_>>() {
             let (before, wanted, found) = (base.get(path), work.get(path), onto_files.get(path));
-            if wanted == before || wanted == found {
+            if wanted == before || (wanted == found && same_line) {
                 continue;
             }
-            if found != before {
+            if found != before || !same_line {
                 conflicts.push(path.clone());
                 continue;
             }
@@ -470,6 +477,8 @@ impl Rebase for MemoryVcs {
                 None => files.remove(path),
             };
         }
+        let in_a_file = |path: &&String| path.match_indices('/').any(|(at, _)| files.contains_key(&path[..at]));
+        conflicts.extend(files.keys().filter(in_a_file).cloned());
         if !conflicts.is_empty() {
             return Ok(Rebased::Conflict(conflicts));
         }

@@ -38,3 +38,14 @@ mod folder {
         VcsFixture::new(FolderVcs::open(options).unwrap(), folder)
     });
 }
+
+mod rebase {
+    use ralph_core::testing::suites::rebase::RebaseFixture;
+
+    use crate::support::Repo;
+
+    ralph_core::rebase_conformance!(async || {
+        let repo = Repo::new();
+        RebaseFixture::new(repo.open().await, repo)
+    });
+}

@@ -12,6 +12,7 @@ mod features;
 mod findings;
 mod history;
 mod hostile;
+mod rebase;
 mod refusals;
 mod repositories;
 mod support;

@@ -41,6 +41,7 @@ pub mod gate;
 mod heartbeat;
 pub mod journal;
 pub mod plan_source;
+pub mod rebase;
 pub mod vcs;
 pub mod verifier;
 
