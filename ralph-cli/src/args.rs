@@ -49,6 +49,12 @@ pub(crate) enum Command {
     Check(Check),
     /// Work through a PRD until it stops; a run that stopped before goes on
     Run(Run),
+    /// Answer what only you can decide, in every project
+    #[command(after_help = "On a terminal it asks one question after the other, the most urgent first. Elsewhere it \
+                            lists them; --answer gives the answers.")]
+    Btw(Btw),
+    /// Approve a Master Plan: show what has changed since, and sign it
+    Approve(Approve),
     /// Show where things stand: what needs you, what was verified, what it cost
     #[command(
         after_help = "One glyph per attempt: ✓ accepted, ✗ a verdict was against it, ? a person is asked, ~ interrupted \
@@ -102,7 +108,7 @@ pub(crate) struct Check {
     pub(crate) overrides: Overrides,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Run {
     /// The PRD; by default the one in ralph-loop/
     pub(crate) plan: Option<PathBuf>,
@@ -133,6 +139,39 @@ pub(crate) struct Run {
     /// At most so many tokens in the run (budget.tokens)
     #[arg(long, value_name = "N")]
     pub(crate) tokens: Option<u64>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Btw {
+    /// Answer a question, as in `D-007=Resend`; of another project as in `web:D-007=approve` (may be repeated)
+    #[arg(long, value_name = "ID=ANSWER")]
+    pub(crate) answer: Vec<String>,
+    /// Who answers; by default the user's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+    /// Print one JSON document; ask nothing
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Take up the runs of the projects that were answered
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Forget a project that is gone
+    #[arg(long, value_name = "PROJECT", conflicts_with_all = ["answer", "resume"])]
+    pub(crate) forget: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Approve {
+    /// The Master Plan; by default ralph-loop/MASTER-PLAN.md
+    pub(crate) plan: Option<PathBuf>,
+    /// Who approves
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: String,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
 }

@@ -10,6 +10,7 @@ mod crash_point;
 mod demo;
 mod error;
 mod init;
+mod operator;
 mod output;
 mod plan;
 mod project;

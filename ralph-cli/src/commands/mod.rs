@@ -1,5 +1,7 @@
 //! One file for each command.
 
+mod approve;
+mod btw;
 mod check;
 mod clean;
 mod demo;
@@ -24,6 +26,8 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
     let directory = args.directory;
     match args.command {
         Command::Run(args) => run::run(&directory, &args).await,
+        Command::Btw(args) => btw::btw(&directory, &args).await,
+        Command::Approve(args) => approve::approve(&directory, &args),
         Command::Status(args) => status::status(&directory, &args).await,
         Command::Log(args) => log::log(&directory, &args),
         Command::Retry(args) => mark::retry(&directory, &args).await,

@@ -114,7 +114,8 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
         Fact::Stopped { stop } => format!("■ {stop}"),
         _ => return None,
     };
-    Some(printable(&text.chars().take(LINE_MAX).collect::<String>()))
+    let line = text.lines().collect::<Vec<_>>().join(" ");
+    Some(printable(&line.chars().take(LINE_MAX).collect::<String>()))
 }
 
 fn seconds(ms: u64) -> String {

@@ -20,6 +20,8 @@ use crate::runs::RunInfo;
 const WIDTH: usize = 96;
 /// What stands before a detail of an item.
 const DETAIL: &str = "           ";
+/// How many lines of a detail are shown.
+const DETAIL_LINES: usize = 8;
 
 /// All that `status` shows, and the end of a run.
 #[derive(Debug, Serialize)]
@@ -220,7 +222,7 @@ impl Overview {
         for waiting in &self.pending {
             let head = format!("{} {} {}", waiting.id, waiting.kind, waiting.place);
             let _ = writeln!(page, "  {}", printable(&head));
-            for line in wrap(&printable(&waiting.question), WIDTH - DETAIL.len(), "").into_iter().take(4) {
+            for line in lines(&waiting.question) {
                 let _ = writeln!(page, "{DETAIL}{line}");
             }
         }
@@ -262,10 +264,8 @@ impl Overview {
                     commit.unwrap_or_default()
                 );
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
-                    if !detail.is_empty() {
-                        for line in wrap(&printable(detail), WIDTH - DETAIL.len(), "") {
-                            let _ = write!(page, "\n{DETAIL}{line}");
-                        }
+                    for line in lines(detail) {
+                        let _ = write!(page, "\n{DETAIL}{line}");
                     }
                 }
                 if let Some(kept) = &last.kept {
@@ -359,6 +359,12 @@ impl Overview {
             let _ = writeln!(page, "{line}");
         }
     }
+}
+
+/// A text of several lines as details; its first ones say enough.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    let lines = text.lines().flat_map(|line| wrap(&printable(line), WIDTH - DETAIL.len(), ""));
+    lines.filter(|line| !line.trim().is_empty()).take(DETAIL_LINES)
 }
 
 /// Money that nobody knows is not nothing.

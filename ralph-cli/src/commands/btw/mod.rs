@@ -1,0 +1,75 @@
+//! `ralph btw`: the questions of every known project, and the answers to them.
+
+mod ask;
+mod desk;
+mod page;
+
+use std::path::Path;
+
+use ralph_core::DecisionId;
+use serde::Serialize;
+
+use self::desk::{Desk, Given};
+use crate::{args, error::CliError, operator, output, report::SCHEMA_VERSION};
+
+pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliError> {
+    let desk = Desk::open(directory)?;
+    if let Some(project) = &args.forget {
+        return desk.forget(project);
+    }
+    let given = if args.answer.is_empty() {
+        if args.json {
+            output::print_json(&page::document(&desk))?;
+            return Ok(0);
+        }
+        if !ask::is_possible() {
+            output::print(&page::page(&desk))?;
+            return Ok(0);
+        }
+        operator::not_from_a_session(desk.ledgers(), "answer")?;
+        ask::ask(&desk, &operator::name(args.by.as_deref())).await?
+    } else {
+        operator::not_from_a_session(desk.ledgers(), "answer")?;
+        let by = operator::name(args.by.as_deref());
+        let meant = args.answer.iter().map(|text| desk.understand(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut given = Vec::new();
+        for (project, id, said) in meant {
+            given.push(desk.answer(project, &id, &said, &by).await?);
+        }
+        report(&given, args.json)?;
+        given
+    };
+    resume(&desk, &given, args).await
+}
+
+/// What was done, as one JSON document or as lines.
+fn report(given: &[Given], json: bool) -> Result<(), CliError> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema_version: u32,
+        answered: &'a [Given],
+    }
+    if json {
+        return output::print_json(&Document { schema_version: SCHEMA_VERSION, answered: given });
+    }
+    given.iter().try_for_each(|given| output::print(&given.line()))
+}
+
+/// Takes up the runs of the projects that were answered, where that is wanted.
+async fn resume(desk: &Desk, given: &[Given], args: &args::Btw) -> Result<u8, CliError> {
+    let mut code = 0;
+    for project in desk.resumable(given) {
+        let wanted = args.resume || (!args.json && ask::resume(&project.name)?);
+        if wanted {
+            anstream::eprintln!("resuming {}", project.name);
+            let run = args::Run { json: args.json, ..args::Run::default() };
+            code = Box::pin(super::run::run(&project.root, &run)).await?;
+        }
+    }
+    Ok(code)
+}
+
+/// An id as it is written.
+fn id(text: &str) -> DecisionId {
+    DecisionId::new(text.trim().to_ascii_uppercase())
+}
