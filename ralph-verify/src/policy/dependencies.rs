@@ -43,6 +43,7 @@ const WORDS: Words = Words {
 /// - Manifests of other kinds are not read; name them to [`Protected`](super::Protected).
 /// - A sibling of a workspace that is named by a version and not by a path (npm, Maven, Composer) is asked about the first
 ///   time: anybody may publish that name.
+/// - A manifest that is a link in the base already is not followed to the file that it leads to.
 /// - Constants of other files (`buildSrc`, a parent pom's properties) are compared by their names.
 ///
 /// ```

@@ -22,6 +22,8 @@ pub(super) struct Command {
     pub(super) words: Vec<Word>,
     /// Whether what it prints is what the next one reads.
     pub(super) piped: bool,
+    /// How many commands right before it stand in its substitutions.
+    pub(super) inner: usize,
 }
 
 /// All commands of a line.
@@ -42,6 +44,7 @@ impl Reader {
         }
         let chars: Vec<char> = line.chars().collect();
         let (mut at, mut command, mut word) = (0, Command::default(), None::<Word>);
+        let mut start = self.found.len();
         // Whether the next word is where output goes.
         let mut output = false;
         while let Some(&c) = chars.get(at) {
@@ -71,19 +74,27 @@ impl Reader {
                 // `>&1`, `&>`
                 '&' if at > 1 && chars[at - 2] == '>' => {}
                 '&' if next == Some('>') => {}
+                '<' | '>' if next == Some('(') => {
+                    // A command in the place of a file.
+                    let end = closing(&chars, at, '(', ')');
+                    let inner: String = chars[(at + 1).min(end)..end].iter().collect();
+                    word.get_or_insert_default().text.push(UNKNOWN);
+                    self.line(&inner, depth + 1);
+                    at = end + 1;
+                }
                 '>' | '<' => {
                     // The number of a file: `2>`.
                     if word.as_ref().is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit())) {
                         word = None;
                     }
                     self.end_word(&mut command, &mut word, &mut output, depth);
-                    output = c == '>' && next != Some('(');
+                    output = c == '>';
                 }
                 ';' | '\n' | '&' | '|' | '(' | ')' => {
                     self.end_word(&mut command, &mut word, &mut output, depth);
                     output = false;
                     command.piped = c == '|' && next != Some('|') && (at < 2 || chars[at - 2] != '|');
-                    self.end_command(&mut command, depth);
+                    self.end_command(&mut command, &mut start, depth);
                 }
                 c if c.is_whitespace() => self.end_word(&mut command, &mut word, &mut output, depth),
                 c => {
@@ -94,7 +105,7 @@ impl Reader {
             }
         }
         self.end_word(&mut command, &mut word, &mut output, depth);
-        self.end_command(&mut command, depth);
+        self.end_command(&mut command, &mut start, depth);
     }
 
     fn end_word(&mut self, command: &mut Command, word: &mut Option<Word>, output: &mut bool, depth: usize) {
@@ -109,15 +120,18 @@ impl Reader {
         command.words.push(word);
     }
 
-    fn end_command(&mut self, command: &mut Command, depth: usize) {
-        let done = std::mem::take(command);
+    /// Takes in a command whose substitutions begin at `start`.
+    fn end_command(&mut self, command: &mut Command, start: &mut usize, depth: usize) {
+        let mut done = std::mem::take(command);
         if !done.words.is_empty() {
             // `echo "…" | sh`
             if done.piped && looks(&done) {
                 let lines = done.words.iter().filter(|word| word.text.contains(char::is_whitespace));
                 lines.for_each(|word| self.line(&word.text, depth + 1));
             }
+            done.inner = self.found.len().saturating_sub(*start);
             self.found.push(done);
+            *start = self.found.len();
         } else if done.piped
             && let Some(last) = self.found.last_mut()
         {
@@ -271,20 +285,27 @@ const BEFORE: &[&str] = &[
     "builtin",
 ];
 
-/// The program that a command runs, without its folder.
-pub(super) fn head(command: &Command) -> Option<&str> {
+/// The program that a command runs, as it is written.
+fn program(command: &Command) -> Option<&str> {
     let is_assignment = |word: &str| {
         let name = word.split_once('=').map(|(name, _)| name);
         name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
     };
     let mut words = command.words.iter().map(|word| word.text.as_str());
-    let first = words.find(|word| !is_assignment(word) && !BEFORE.contains(word))?;
-    Some(first.rsplit('/').next().unwrap_or(first))
+    words.find(|word| !is_assignment(word) && !BEFORE.contains(word))
 }
 
-/// Whether a command only looks at what it names.
+/// The program that a command runs, without its folder.
+pub(super) fn head(command: &Command) -> Option<&str> {
+    program(command).map(|program| program.rsplit('/').next().unwrap_or(program))
+}
+
+/// Whether a command only looks at what it names. A program of that name in the tree may do anything.
 pub(super) fn looks(command: &Command) -> bool {
-    head(command).is_some_and(|head| LOOKS.contains(&head))
+    let Some(program) = program(command) else { return false };
+    let name = program.strip_prefix("/usr/bin/").or_else(|| program.strip_prefix("/bin/")).unwrap_or(program);
+    let runs = |word: &Word| matches!(word.text.as_str(), "-c" | "bisect" | "submodule" | "hook" | "rebase" | "config");
+    LOOKS.contains(&name) && !(name == "git" && command.words.iter().any(runs))
 }
 
 #[cfg(test)]
@@ -320,7 +341,7 @@ mod tests {
             ("a # b", "a"),
             ("a \\\n b", "a b"),
             ("if x; then y; fi", "if x; then y; fi"),
-            ("diff <(sh a.sh) b", "diff; sh a.sh; b"),
+            ("diff <(sh a.sh) b", "sh a.sh; diff … b"),
             ("{ cat a; } | sh", "{ cat a; } |; sh"),
             ("'unfinished", "unfinished"),
         ] {

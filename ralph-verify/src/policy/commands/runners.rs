@@ -4,8 +4,8 @@ use crate::policy::watch::Watch::{self, Ini, Json, Toml, Whole};
 
 /// Programs that run what they read.
 const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python2", "python3", "node", "deno", "bun", "ruby", "perl",
-    "php", "xargs", "parallel", "tsx", "ts-node", "pwsh", "psql", "lua", "Rscript",
+    "eval", "source", ".", "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python2", "python3", "node", "deno",
+    "bun", "ruby", "perl", "php", "xargs", "parallel", "tsx", "ts-node", "pwsh", "psql", "lua", "Rscript",
 ];
 
 /// Whether a program runs what it is fed.

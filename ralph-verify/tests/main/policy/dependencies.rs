@@ -129,6 +129,9 @@ fn what_is_large_or_no_file_is_asked_about() {
     // Neither a mode nor a deletion brings anything.
     let mode = base.clone().with(EntryKind::Executable, "package.json", "{}");
     let gone = base.clone().without("package.json");
+    let broken = Files::new().file("package.json", "{");
+    let broken_mode = boundary(&broken, &broken.clone().with(EntryKind::Executable, "package.json", "{"), "true");
+    assert_eq!(judge(&Dependencies::new(), &broken_mode), Ruling::Open);
     for work in [mode, gone] {
         assert_eq!(judge(&Dependencies::new(), &boundary(&base, &work, "true")), Ruling::Open);
     }

@@ -172,6 +172,17 @@ fn files_that_are_the_work_are_not_protected() {
 }
 
 #[test]
+fn a_link_on_the_way_to_something_protected_asks_wherever_it_leads() {
+    let base = Files::new().file("src/lib.rs", "a");
+    for path in [".cargo", "web/.vscode", ".github", ".claude"] {
+        for work in [base.clone().link(path, "nowhere"), base.clone().with(EntryKind::Submodule, path, "1")] {
+            assert!(!opens(&base, &work, "true"), "{path}");
+        }
+    }
+    assert!(opens(&base, &base.clone().link("cargo", "nowhere"), "true"));
+}
+
+#[test]
 fn links_that_run_in_a_circle_or_lead_out_are_survived() {
     let base = Files::new()
         .link("CLAUDE.md", "AGENTS.md")
