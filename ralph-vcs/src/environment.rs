@@ -9,6 +9,31 @@ use std::{
 /// Of git's own variables only those that name files of settings count: a hook's `GIT_DIR` must lead nowhere.
 const FILES: [&str; 3] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
+/// Those by which the operator says how remotes are reached. What git writes down of its own doings (`GIT_TRACE…`,
+/// `GIT_CURL_VERBOSE`) is not among them: it holds passwords.
+const REMOTES: [&str; 20] = [
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_HTTP_LOW_SPEED_LIMIT",
+    "GIT_HTTP_LOW_SPEED_TIME",
+    "GIT_HTTP_PROXY_AUTHMETHOD",
+    "GIT_HTTP_USER_AGENT",
+    "GIT_PROTOCOL_FROM_USER",
+    "GIT_PROXY_COMMAND",
+    "GIT_PROXY_SSL_CAINFO",
+    "GIT_PROXY_SSL_CERT",
+    "GIT_PROXY_SSL_KEY",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_SSL_CERT",
+    "GIT_SSL_CIPHER_LIST",
+    "GIT_SSL_KEY",
+    "GIT_SSL_NO_VERIFY",
+    "GIT_SSL_VERSION",
+];
+
 /// Variables by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment(BTreeMap<OsString, OsString>);
@@ -34,9 +59,19 @@ impl Environment {
 
     /// What the operator's git may see.
     pub(crate) fn for_git(&self) -> impl Iterator<Item = (OsString, OsString)> {
-        let fine = |name: &OsStr| {
+        self.but_for_gits_own(&[])
+    }
+
+    /// What it may see when it talks to a remote.
+    pub(crate) fn for_remotes(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        self.but_for_gits_own(&REMOTES)
+    }
+
+    fn but_for_gits_own(&self, more: &'static [&'static str]) -> impl Iterator<Item = (OsString, OsString)> {
+        let known = move |name: &OsStr| FILES.iter().chain(more).any(|known| name == *known);
+        let fine = move |name: &OsStr| {
             let of_git = name.as_encoded_bytes().starts_with(b"GIT_");
-            (!of_git || FILES.iter().any(|file| name == *file)) && name != "LC_ALL" && name != "LANGUAGE"
+            (!of_git || known(name)) && name != "LC_ALL" && name != "LANGUAGE"
         };
         let all = self.0.iter().filter(move |(name, _)| fine(name));
         all.map(|(name, value)| (name.clone(), value.clone()))

@@ -96,7 +96,9 @@ impl GitVcs {
         let refs: BTreeMap<_, _> =
             text.lines().filter_map(|line| line.split_once(' ')).map(|(id, name)| (name, id)).collect();
         for (name, id) in &refs {
-            let branch = name.strip_prefix("refs/heads/").unwrap_or_default();
+            // A push notes where the branch is at the remote.
+            let at_remote = name.strip_prefix("refs/remotes/").and_then(|it| Some(it.split_once('/')?.1));
+            let branch = name.strip_prefix("refs/heads/").or(at_remote).unwrap_or_default();
             let ours =
                 name.starts_with("refs/ralph/") || refs.contains_key(format!("refs/ralph/branch/{branch}").as_str());
             if !ours {

@@ -83,6 +83,37 @@ impl Git {
         Self { program, env, spawns: Arc::default(), scans: Arc::default() }
     }
 
+    /// Git as the operator runs it to talk to a remote, with `settings` on top of theirs.
+    pub(crate) fn of_publisher(&self, environment: &Environment, settings: &[(&str, &str)]) -> Self {
+        let mut env: Vec<(OsString, OsString)> = environment.for_remotes().collect();
+        env.extend(pairs(&[
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            // Whatever asks gets no answer, at once, instead of a window or a terminal.
+            ("GIT_ASKPASS", "false"),
+            ("SSH_ASKPASS", "false"),
+            ("SSH_ASKPASS_REQUIRE", "force"),
+            ("GCM_INTERACTIVE", "never"),
+        ]));
+        Self { program: self.program.clone(), env, spawns: self.spawns.clone(), scans: self.scans.clone() }
+            .with(settings.iter().map(|(key, value)| (*key, OsStr::new(*value))))
+    }
+
+    /// The same with settings on top.
+    pub(crate) fn with<'a>(mut self, settings: impl IntoIterator<Item = (&'a str, &'a OsStr)>) -> Self {
+        let mut count = 0;
+        for (key, value) in settings {
+            self.env.push((format!("GIT_CONFIG_KEY_{count}").into(), key.into()));
+            self.env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+            count += 1;
+        }
+        self.env.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));
+        self
+    }
+
     /// Git for the engine's work on the repository in `common_dir`: nothing of the surroundings but `path`, and
     /// `settings` on top of the overrides.
     pub(crate) fn of_engine(
@@ -114,18 +145,8 @@ impl Git {
             env.push(("TMPDIR".into(), folder.to_owned()));
         }
         env.extend(identity.iter().map(|(name, value)| (name.into(), value.into())));
-        let all = settings
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_os_str()))
-            .chain(OVERRIDES.iter().map(|(key, value)| (*key, OsStr::new(*value))));
-        let mut count = 0;
-        for (key, value) in all {
-            env.push((format!("GIT_CONFIG_KEY_{count}").into(), key.into()));
-            env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
-            count += 1;
-        }
-        env.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));
-        Self { program: self.program.clone(), env, spawns: self.spawns.clone(), scans: self.scans.clone() }
+        let all = settings.iter().map(|(key, value)| (key.as_str(), value.as_os_str())).chain(overrides());
+        Self { program: self.program.clone(), env, spawns: self.spawns.clone(), scans: self.scans.clone() }.with(all)
     }
 
     /// How many git processes were started.
@@ -149,8 +170,14 @@ impl Git {
             stdin: None,
             most: MOST_OUTPUT,
             scan: false,
+            limit: None,
         }
     }
+}
+
+/// See [`OVERRIDES`].
+pub(crate) fn overrides<'a>() -> impl Iterator<Item = (&'a str, &'a OsStr)> {
+    OVERRIDES.iter().map(|(key, value)| (*key, OsStr::new(*value)))
 }
 
 fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -167,6 +194,7 @@ pub(crate) struct Call<'a> {
     stdin: Option<Vec<u8>>,
     most: usize,
     scan: bool,
+    limit: Option<Duration>,
 }
 
 /// How a call ended.
@@ -178,6 +206,8 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
     /// There was more output than the call's limit, and it was not read.
     pub(crate) cut: bool,
+    /// It had not ended within the call's own limit, and was ended.
+    pub(crate) late: bool,
 }
 
 impl Call<'_> {
@@ -224,6 +254,12 @@ impl Call<'_> {
         self
     }
 
+    /// May take so long and no longer, and nothing that it starts outlives it, wherever it went: for what talks to others.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
     /// Runs to the end, whatever the exit code.
     pub(crate) async fn run(self, cx: &Cx) -> Result<Output, VcsError> {
         self.run_until(Some(cx)).await
@@ -248,13 +284,18 @@ impl Call<'_> {
             return Err(VcsError::Ended(verb));
         }
         let folder = self.folder.unwrap_or_else(|| "/".into());
-        let command = Command::new(&git.program, folder)
+        let mut command = Command::new(&git.program, folder)
             .envs(git.env.iter().cloned())
             .envs(self.env)
             .arg(verb)
             .args(self.args)
             .stdin(self.stdin.map_or(Stdin::Null, Stdin::Bytes));
-        let limit = cx.and_then(Cx::time_limit).map_or(LONGEST, |limit| limit.min(LONGEST));
+        if self.limit.is_some() {
+            command = command.mark("ralph-git");
+        }
+        let own = self.limit.unwrap_or(LONGEST);
+        let given = cx.and_then(Cx::time_limit);
+        let limit = given.map_or(own, |limit| limit.min(own));
         if limit.is_zero() {
             return Err(VcsError::Ended(verb));
         }
@@ -273,12 +314,14 @@ impl Call<'_> {
         let captured = captured.map_err(|error| other(format!("git {verb}"), error))?;
         let code = match captured.end {
             End::Exited(code) => Some(code),
+            End::TimedOut if self.limit.is_some() && given.is_none_or(|given| own <= given) => None,
             End::TimedOut | End::Cancelled => return Err(VcsError::Ended(verb)),
             _ => None,
         };
         Ok(Output {
             code,
             cut: captured.end == End::OutputLimit,
+            late: captured.end == End::TimedOut,
             stdout: captured.stdout,
             stderr: String::from_utf8_lossy(&captured.stderr).into_owned(),
         })

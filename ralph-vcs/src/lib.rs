@@ -53,8 +53,10 @@ mod options;
 mod place;
 mod preflight;
 mod pristine;
+mod publish;
 mod rebase;
 mod rebase_check;
+mod redact;
 mod settings;
 mod site;
 mod snapshot;
@@ -71,4 +73,5 @@ pub use crate::{
     history::{Kept, Logged},
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},
+    publish::GitPublish,
 };
