@@ -16,6 +16,7 @@ mod ledger {
     mod decisions;
     mod journal;
     mod logs;
+    mod master_plan;
     mod prd_cases;
     mod story;
     mod summary;

@@ -1,13 +1,15 @@
 //! The files of the control folder: what people write, and what is rendered for them.
 //!
 //! - [`Ledger`] knows where everything is, [`LedgerLock`] who is at work.
-//! - [`MarkdownPrd`] reads and marks a plan.
+//! - [`MarkdownPrd`] reads and marks a PRD, [`MarkdownPlan`] a Master Plan with its PRDs; [`ApprovedPlan`] only while
+//!   its approval holds ([`Approvals`]).
 //! - [`Recorder`] writes the logs that people read.
 //!   [`Summary`] is what a run came to.
 //! - [`FileDecisions`] is the queue of what only a person can decide.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
+mod approval;
 mod decisions;
 mod decisions_page;
 mod jsonl_journal;
@@ -23,6 +25,7 @@ mod summary;
 mod time;
 
 pub use self::{
+    approval::{Approval, ApprovalRecord, Approvals, ApprovedPlan, Coverage, CoverageChange, Origin},
     decisions::{Answered, FileDecisions, Queued},
     jsonl_journal::JsonlJournal,
     layout::Ledger,

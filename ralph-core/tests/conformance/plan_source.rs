@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use ralph_core::{
     Digest, Item, ItemStatus, MemoryPlan, PhaseId, Proposal,
-    ledger::MarkdownPrd,
+    ledger::{MarkdownPlan, MarkdownPrd},
     testing::suites::plan_source::{Person, PlanFixture},
 };
 
@@ -86,6 +86,18 @@ mod markdown {
         let text = format!("# PRD\nVerify: make\n\n- [ ] R01: {one}\n- [ ] {two}\n  - well\n- [ ] **R03** {three}\n");
         fs::write(&path, text).unwrap();
         PlanFixture::new(MarkdownPrd::open(&path), WithAnEditor(path)).keeping(folder)
+    });
+}
+
+mod master_plan {
+    use super::*;
+    ralph_core::plan_source_conformance!(async || {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two, three] = TITLES;
+        let prd = folder.path().join("PRD.md");
+        fs::write(folder.path().join("PLAN.md"), "Phase P7 — It\n  PRD: PRD.md\n  Auto-Gate: make\n").unwrap();
+        fs::write(&prd, format!("- [ ] R01: {one}\n- [ ] {two}\n  - well\n- [ ] **R03** {three}\n")).unwrap();
+        PlanFixture::new(MarkdownPlan::open(folder.path(), "PLAN.md"), WithAnEditor(prd)).keeping(folder)
     });
 }
 
