@@ -94,7 +94,7 @@ fn marking_changes_one_byte_in_every_case() {
             fs::write(&copy, &bytes).unwrap();
             let source = MarkdownPrd::open(&copy).with_phase("P1");
             let name = ItemRef { phase: "P1".into(), item: item.id.clone() };
-            let marked = runtime.block_on(source.mark(&name, item.status, to, &ralph_core::Cx::new()));
+            let marked = runtime.block_on(source.mark(&name, item.status, to, &Cx::new()));
             assert_eq!(marked.unwrap(), ralph_core::Marked::Written, "{name}");
             let after = fs::read(&copy).unwrap();
             let changed = bytes.iter().zip(&after).filter(|(a, b)| a != b).count();
