@@ -23,6 +23,7 @@ mod ledger {
     mod forgery;
     mod journal;
     mod logs;
+    mod master_plan;
     mod prd_cases;
     mod registry;
     mod story;

@@ -91,6 +91,11 @@ impl Ledger {
         self.state().join("decisions")
     }
 
+    /// `state/approvals/`: one file for each plan.
+    pub fn approvals(&self) -> PathBuf {
+        self.state().join("approvals")
+    }
+
     /// `state/runs/`: a folder for each run.
     pub fn runs_folder(&self) -> PathBuf {
         self.state().join("runs")

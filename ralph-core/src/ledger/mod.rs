@@ -1,7 +1,8 @@
 //! The files of the control folder: what people write, and what is rendered for them.
 //!
 //! - [`Ledger`] knows where everything is, [`LedgerLock`] who is at work.
-//! - [`MarkdownPrd`] reads and marks a plan.
+//! - [`MarkdownPrd`] reads and marks a PRD, [`MarkdownPlan`] a Master Plan with its PRDs; [`ApprovedPlan`] only while
+//!   its approval holds ([`Approvals`]).
 //! - [`Recorder`] writes the logs that people read.
 //!   [`Summary`] is what a run came to.
 //! - [`FileDecisions`] is the queue of what only a person can decide.
@@ -9,6 +10,7 @@
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
+mod approval;
 mod decisions;
 mod decisions_page;
 mod decisions_store;
@@ -28,6 +30,7 @@ mod summary;
 mod time;
 
 pub use self::{
+    approval::{Approval, ApprovalRecord, Approvals, ApprovedPlan, Coverage, CoverageChange, Origin},
     decisions::{AnswerError, Answered, FileDecisions, Queued, Resolved, Withdrawn},
     jsonl_journal::JsonlJournal,
     layout::Ledger,

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use ralph_core::{
     Digest, Item, ItemStatus, MemoryPlan, PhaseId, Proposal,
-    ledger::MarkdownPrd,
+    ledger::{MarkdownPlan, MarkdownPrd},
     testing::suites::plan_source::{Person, PlanFixture},
 };
 
@@ -89,6 +89,18 @@ mod markdown {
     });
 }
 
+mod master_plan {
+    use super::*;
+    ralph_core::plan_source_conformance!(async || {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two, three] = TITLES;
+        let prd = folder.path().join("PRD.md");
+        fs::write(folder.path().join("PLAN.md"), "Phase P7 — It\n  PRD: PRD.md\n  Auto-Gate: make\n").unwrap();
+        fs::write(&prd, format!("- [ ] R01: {one}\n- [ ] {two}\n  - well\n- [ ] **R03** {three}\n")).unwrap();
+        PlanFixture::new(MarkdownPlan::open(folder.path(), "PLAN.md"), WithAnEditor(prd)).keeping(folder)
+    });
+}
+
 mod saboteurs {
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -109,6 +121,8 @@ mod saboteurs {
         Caches,
         DigestsTheStatus,
         TakesNothingForDone,
+        NotesTheNeighbour,
+        ExtendsTwice,
     }
 
     #[derive(Debug)]
@@ -159,11 +173,19 @@ mod saboteurs {
         }
 
         async fn note(&self, item: &ItemRef, decision: &str, cx: &Cx) -> Result<(), PlanError> {
+            if self.fault == Fault::NotesTheNeighbour {
+                self.inner.note(&ItemRef::new("P1", "R03"), decision, cx).await?;
+            }
             self.inner.note(item, decision, cx).await
         }
 
         async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, cx: &Cx) -> Result<(), PlanError> {
-            self.inner.extend(phase, items, decision, cx).await
+            let again = self.loads.fetch_add(1, Ordering::SeqCst);
+            let decision = match self.fault {
+                Fault::ExtendsTwice => format!("{decision}{again}"),
+                _ => decision.to_owned(),
+            };
+            self.inner.extend(phase, items, &decision, cx).await
         }
     }
 
@@ -208,6 +230,18 @@ mod saboteurs {
     #[should_panic(expected = "a status is not part of it")]
     fn digests_the_status() {
         run_law(plan_source::the_digest_is_of_the_row(sabotage(Fault::DigestsTheStatus)));
+    }
+
+    #[test]
+    #[should_panic(expected = "one decision more, and nothing else")]
+    fn notes_the_neighbour() {
+        run_law(plan_source::a_decision_is_noted_once(sabotage(Fault::NotesTheNeighbour)));
+    }
+
+    #[test]
+    #[should_panic(expected = "two items more")]
+    fn extends_twice() {
+        run_law(plan_source::approved_items_come_last(sabotage(Fault::ExtendsTwice)));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use ralph_core::{
-    ItemRef, ItemStatus, PlanSource,
-    ledger::{MarkdownPrd, NoteKind, Prd},
+    Cx, ItemRef, ItemStatus, PlanSource, Proposal,
+    ledger::{MarkdownPrd, MasterPlan, NoteKind, Prd},
 };
 
 fn folder() -> &'static Path {
@@ -94,7 +94,7 @@ fn marking_changes_one_byte_in_every_case() {
             fs::write(&copy, &bytes).unwrap();
             let source = MarkdownPrd::open(&copy).with_phase("P1");
             let name = ItemRef { phase: "P1".into(), item: item.id.clone() };
-            let marked = runtime.block_on(source.mark(&name, item.status, to, &ralph_core::Cx::new()));
+            let marked = runtime.block_on(source.mark(&name, item.status, to, &Cx::new()));
             assert_eq!(marked.unwrap(), ralph_core::Marked::Written, "{name}");
             let after = fs::read(&copy).unwrap();
             let changed = bytes.iter().zip(&after).filter(|(a, b)| a != b).count();
@@ -108,6 +108,69 @@ fn marking_changes_one_byte_in_every_case() {
                 assert_eq!(&expected, now.as_ref());
             }
         }
+    }
+}
+
+/// Every accepted case takes a decision on any item, and new items: lines are added in one place, and nothing else that is
+/// read changes.
+#[test]
+fn decisions_and_items_are_added_to_every_case() {
+    const DECISION: &str = "D-007 (lead, 2026-05-18): use <b> or `c`";
+    let scratch = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let proposal = Proposal { title: "One more".to_owned(), criteria: vec!["it holds".to_owned()], verify: None };
+    let mut seen = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        let Ok(prd) = Prd::parse(&bytes, "case", "P1".into()) else { continue };
+        seen += 1;
+        let copy = scratch.path().join(path.file_name().unwrap());
+        let source = MarkdownPrd::open(&copy).with_phase("P1");
+        let items = |bytes: &[u8]| Prd::parse(bytes, "case", "P1".into()).unwrap().phase.items;
+        for index in [0, prd.phase.items.len() / 2, prd.phase.items.len() - 1] {
+            fs::write(&copy, &bytes).unwrap();
+            let name = ItemRef { phase: "P1".into(), item: prd.phase.items[index].id.clone() };
+            runtime.block_on(source.note(&name, DECISION, &Cx::new())).unwrap();
+            let after = fs::read(&copy).unwrap();
+            assert_eq!(added(&bytes, &after).matches("Decision").count(), 1);
+            for (before, now) in prd.phase.items.iter().zip(items(&after)) {
+                let mut expected = before.as_ref().clone();
+                if expected.id == name.item {
+                    expected.decisions.push(DECISION.to_owned());
+                    expected.digest = now.digest.clone();
+                }
+                expected.line = now.line;
+                assert_eq!(expected, *now, "{}", path.display());
+            }
+        }
+        fs::write(&copy, &bytes).unwrap();
+        runtime.block_on(source.extend(&"P1".into(), std::slice::from_ref(&proposal), DECISION, &Cx::new())).unwrap();
+        let after = fs::read(&copy).unwrap();
+        assert_eq!(added(&bytes, &after).matches("One more").count(), 1);
+        let last = items(&after).pop().unwrap();
+        assert_eq!((last.title.as_str(), &last.criteria[..]), ("One more", &["it holds".to_owned()][..]));
+    }
+    assert!(seen >= 10, "{seen}");
+}
+
+/// What stands in `after` and not in `before`, which is one piece.
+fn added(before: &[u8], after: &[u8]) -> String {
+    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let rest = before.len() - same;
+    let end = after.len() - rest;
+    assert_eq!(after[end..], before[same..], "one piece was added");
+    String::from_utf8_lossy(&after[same..end]).into_owned()
+}
+
+/// What other projects call a master plan has none of our keys: it is refused, with a place.
+#[test]
+fn master_plans_of_other_projects_are_refused() {
+    for name in ["36-master-plan-milestones.md", "37-master-plan-all-done.md"] {
+        let bytes = fs::read(folder().join(name)).unwrap();
+        let problems = MasterPlan::parse(&bytes, name).unwrap_err();
+        assert!(problems.iter().all(|problem| problem.starts_with(name)), "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.contains("no phase") || problem.contains("has no gate")));
     }
 }
 

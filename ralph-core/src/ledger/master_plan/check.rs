@@ -40,7 +40,8 @@ pub(super) fn plan(reader: &mut Reader, lines: &Lines<'_>) {
 /// A phase, once all its keys are known.
 pub(super) fn phase(reader: &mut Reader, phase: &PlannedPhase, seen: &[(Key, usize)]) {
     // A value that was refused is told where it stands.
-    let told = |key: Key| seen.iter().any(|(k, line)| *k == key && reader.problems.iter().any(|p| p.line == *line));
+    let own = || reader.problems.iter().rev().take_while(|problem| problem.line >= phase.line);
+    let told = |key: Key| seen.iter().any(|(k, line)| *k == key && own().any(|problem| problem.line == *line));
     let mut missing = Vec::new();
     if phase.prd.is_empty() && !told(Key::Prd) {
         missing.push(format!("phase {} has no PRD: add `PRD: ralph-loop/PRD-{0}.md` below it", phase.id));
@@ -129,17 +130,17 @@ pub(super) fn hidden(reader: &mut Reader, text: &str, line: &str, zone: &Zone, n
     let tail = line.rsplit_once("-->").filter(|_| zone.kind == ZoneKind::Comment).and_then(|(_, tail)| meant(tail));
     let swallowed = tail.is_some();
     let Some(found) = tail.or_else(|| meant(line)) else { return };
-    let open = || match zone.kind {
-        ZoneKind::Comment => !text.get(zone.range.clone()).unwrap_or_default().contains("-->"),
-        ZoneKind::Code => !is_closed(text.get(zone.range.clone()).unwrap_or_default()),
-        ZoneKind::Html | ZoneKind::Quote | ZoneKind::Table | ZoneKind::FrontMatter => false,
+    let closed = match reader.zone {
+        Some((start, closed)) if start == zone.range.start => closed,
+        Some(_) | None => is_closed(text.get(zone.range.clone()).unwrap_or_default(), zone.kind),
     };
+    reader.zone = Some((zone.range.start, closed));
     let problem = match zone.kind {
         ZoneKind::FrontMatter => Some("the front matter: put it below"),
         ZoneKind::Html => Some("an HTML block: put an empty line before it"),
         ZoneKind::Comment if swallowed => Some("the line that ends a comment: put it on a line of its own"),
-        ZoneKind::Comment if open() => Some("a comment that is never closed: end it with `-->`"),
-        ZoneKind::Code if open() => Some("a code block that is never closed: end it with its fence"),
+        ZoneKind::Comment if !closed => Some("a comment that is never closed: end it with `-->`"),
+        ZoneKind::Code if !closed => Some("a code block that is never closed: end it with its fence"),
         ZoneKind::Comment | ZoneKind::Code | ZoneKind::Quote | ZoneKind::Table => None,
     };
     let what = if found.starts_with("a ") { found.to_owned() } else { format!("`{found}:`") };
@@ -162,11 +163,17 @@ fn meant(line: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a fenced block has its last fence.
-fn is_closed(block: &str) -> bool {
-    let lines = Lines::of(block.trim_end());
-    let (first, last) = (lines.text(0).trim(), lines.text(lines.count() - 1).trim());
-    let sign = if first.starts_with('~') { '~' } else { '`' };
-    let length = first.chars().take_while(|c| *c == sign).count();
-    lines.count() > 1 && last.chars().count() >= length && last.chars().all(|c| c == sign)
+/// Whether a zone has an end of its own, and not just that of the file or the list around it.
+fn is_closed(zone: &str, kind: ZoneKind) -> bool {
+    match kind {
+        ZoneKind::Comment => zone.contains("-->"),
+        ZoneKind::Code => {
+            let lines = Lines::of(zone.trim_end());
+            let (first, last) = (lines.text(0).trim(), lines.text(lines.count() - 1).trim());
+            let sign = if first.starts_with('~') { '~' } else { '`' };
+            let length = first.chars().take_while(|c| *c == sign).count();
+            lines.count() > 1 && last.chars().count() >= length && last.chars().all(|c| c == sign)
+        }
+        ZoneKind::Html | ZoneKind::Quote | ZoneKind::Table | ZoneKind::FrontMatter => true,
+    }
 }

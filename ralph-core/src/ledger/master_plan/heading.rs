@@ -36,7 +36,7 @@ pub(super) fn read(line: &str) -> PhaseLine<'_> {
         let meant = numbered && (heading || title.is_some()) && is_near(word);
         return if meant { PhaseLine::Unclear("the word before the id is not `Phase`") } else { PhaseLine::No };
     }
-    if id.is_empty() || id.len() > ID_MAX || !id.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+    if id.is_empty() || id.len() > ID_MAX || id.contains("..") || !id.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         let unclear = heading || rest.contains(['—', '–', ':']);
         let why = "an id is made of letters, digits, `-`, `.` and `_`, such as `P1`, and is at most 40 long";
         return if unclear { PhaseLine::Unclear(why) } else { PhaseLine::No };

@@ -146,7 +146,7 @@ pub(super) fn read(line: &str) -> Option<KeyLine<'_>> {
 /// A line that begins with the name of a key and has no colon after it. The second part says whether another sign
 /// stands there, so that it was meant as a key for sure.
 pub(super) fn colonless(line: &str) -> Option<(Key, bool)> {
-    let (_, inner) = bare(line);
+    let (before, inner) = bare(line);
     let word = first_word(inner);
     let key = match known(word) {
         Known::Yes(key) | Known::Near(key) if key.is_coined() && word.contains(is_dash) => key,
@@ -160,7 +160,9 @@ pub(super) fn colonless(line: &str) -> Option<(Key, bool)> {
         }
     };
     let rest = inner[word.len()..].trim_start_matches(|c: char| c.is_whitespace() || "*_`".contains(c));
-    Some((key, rest.starts_with(|c: char| is_dash(c) || "=;,.>|—–".contains(c))))
+    // A row of a table says something about keys.
+    let meant = !before.contains('|') && rest.starts_with(|c: char| is_dash(c) || "=;>".contains(c));
+    Some((key, meant))
 }
 
 /// The word at the start of a text, of what keys are made of.
@@ -317,6 +319,8 @@ mod tests {
         assert_eq!(colonless("- **Auto-Gate** = make"), Some((Key::AutoGate, true)));
         assert_eq!(colonless("Auto-Gate; make"), Some((Key::AutoGate, true)));
         assert_eq!(colonless("Auto-Gate make"), Some((Key::AutoGate, false)));
+        assert_eq!(colonless("| Auto-Gate | a command |"), Some((Key::AutoGate, false)));
+        assert_eq!(colonless("Auto-Gate, which runs"), Some((Key::AutoGate, false)));
         assert_eq!((colonless("Verify — it"), colonless("Automatic gates"), colonless("")), (None, None, None));
         assert_eq!(within("Phase P1 — a Auto-Gate: make"), Some(Key::AutoGate));
         assert_eq!((within("Auto-Gate: make"), within("write `Auto-Gate: make` below")), (None, None));

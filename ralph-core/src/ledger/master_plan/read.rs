@@ -66,7 +66,7 @@ impl MasterPlan {
             return Err(reader.problems.iter().map(tell).collect());
         }
         reader.notes.sort_by_key(|note| note.line);
-        let unsigned = (0..lines.count()).filter(|index| !reader.signed.iter().any(|(line, _)| *line == index + 1));
+        let unsigned = (0..lines.count()).filter(|index| !reader.is_signed(index + 1));
         let unsigned: Vec<_> = unsigned.map(|index| lines.text(index)).collect();
         Ok(Self {
             signature: signature(&reader.signed),
@@ -105,9 +105,16 @@ pub(super) struct Reader {
     seen: Vec<(Key, usize)>,
     /// The key that the next line may go on with.
     open: Option<Key>,
+    /// Where the last zone that was looked at begins, and whether it has an end.
+    pub(super) zone: Option<(usize, bool)>,
 }
 
 impl Reader {
+    /// Whether a line is a signature. They are in the order of their lines.
+    fn is_signed(&self, line: usize) -> bool {
+        self.signed.binary_search_by_key(&line, |(line, _)| *line).is_ok()
+    }
+
     fn walk(&mut self, text: &str, scan: &Scan, lines: &Lines<'_>) {
         let mut zones = Zones::new(&scan.zones);
         for index in 0..lines.count() {

@@ -210,3 +210,30 @@ fn other_plans_are_refused() {
         assert!(parse(text).is_err(), "{text}");
     }
 }
+
+/// Texts made to be slow: 64 KiB each, done in a bounded time.
+#[test]
+fn hostile_texts_take_a_bounded_time() {
+    let units = [
+        "Approved-By: a\n",
+        "Phase P1 — It\n",
+        "Phase P1 — It\nPRD: —\nAuto-Gat: x\n",
+        "Manual-Gate: a\n",
+        "<!-- Auto-Gate: a\n",
+        "a <!-- b --> ",
+        "> Auto-Gate: a\n",
+        "Auto-Gate:",
+        "~",
+        "- ",
+        "*",
+    ];
+    for unit in units {
+        for above in ["", "```\n", "<!--\n", "Phase P1 — It\n"] {
+            let text = format!("{above}{}", unit.repeat((64 << 10) / unit.len()));
+            let began = std::time::Instant::now();
+            let _ = parse(&text);
+            let took = began.elapsed();
+            assert!(took.as_secs() < 5, "{above:?} and {unit:?} take {took:?}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::journal::Keep;
 use crate::{
     cx::Cx,
     id::ItemRef,
-    plan::{Item, ItemStatus, Marked, Plan, PlanSource},
+    plan::{Item, ItemStatus, Marked, Plan, PlanSource, Proposal},
 };
 
 /// A source with one phase of three open items with different titles, and the way in which a person edits it.
@@ -52,6 +52,12 @@ impl PlanFixture {
         let plan = self.load().await;
         let phases = plan.phases.iter();
         phases.flat_map(|phase| phase.items.iter().map(|item| (phase.name(item), item.as_ref().clone()))).collect()
+    }
+
+    async fn note(&self, item: &ItemRef, decision: &str) {
+        if let Err(error) = self.source.note(item, decision, &Cx::new()).await {
+            panic!("a decision on {item} must be noted, or be nothing: {error}");
+        }
     }
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus) -> Marked {
@@ -129,6 +135,53 @@ pub async fn the_digest_is_of_the_row(fixture: PlanFixture) {
     assert_eq!(after[1].1.digest, before[1].1.digest, "another item is not part of it");
 }
 
+/// A decision is added to its item once, and to no other; one about an item that is gone is nothing.
+pub async fn a_decision_is_noted_once(fixture: PlanFixture) {
+    const DECISION: &str = "D-007 (lead, 2026-05-18): Resend";
+    let mut expected = fixture.items().await;
+    let name = expected[1].0.clone();
+    for _ in 0..2 {
+        fixture.note(&name, DECISION).await;
+    }
+    fixture.note(&ItemRef::new(name.phase.clone(), "no-such-item"), DECISION).await;
+    let after = fixture.items().await;
+    expected[1].1.decisions.push(DECISION.to_owned());
+    for ((_, expected), (_, found)) in expected.iter_mut().zip(&after) {
+        // Where it stands in its file may change, and what is said about the item has.
+        expected.line = found.line;
+        if !found.decisions.is_empty() {
+            expected.digest = found.digest.clone();
+        }
+    }
+    assert_eq!(after, expected, "one decision more, and nothing else");
+}
+
+/// Approved items come last, open, with what was proposed; once for each decision.
+pub async fn approved_items_come_last(fixture: PlanFixture) {
+    const DECISION: &str = "D-008 (lead, 2026-05-18): approve";
+    let before = fixture.items().await;
+    let phase = before[0].0.phase.clone();
+    let proposal = |title: &str, verify: Option<&str>| Proposal {
+        title: title.to_owned(),
+        criteria: vec!["it holds".to_owned()],
+        verify: verify.map(str::to_owned),
+    };
+    let items = [proposal("One more", Some("make more")), proposal("And another", None)];
+    for _ in 0..2 {
+        if let Err(error) = fixture.source.extend(&phase, &items, DECISION, &Cx::new()).await {
+            panic!("the plan must be extended: {error}");
+        }
+    }
+    let after = fixture.items().await;
+    assert_eq!(after.len(), before.len() + 2, "two items more");
+    assert_eq!(after[..before.len()], before[..], "the others stay as they are");
+    for ((_, item), proposal) in after[before.len()..].iter().zip(&items) {
+        let found = (item.title.as_str(), &item.criteria, item.verify.first(), item.status);
+        let expected = (proposal.title.as_str(), &proposal.criteria, proposal.verify.as_ref(), ItemStatus::Open);
+        assert_eq!((found, &item.decisions[..]), (expected, &[DECISION.to_owned()][..]), "as it was approved");
+    }
+}
+
 /// A plan without items is an error, never an empty plan (law L12).
 pub async fn no_items_is_an_error(fixture: PlanFixture) {
     fixture.person.clear();
@@ -166,6 +219,8 @@ macro_rules! plan_source_conformance {
             a_mark_is_a_compare_and_set,
             edits_are_seen,
             the_digest_is_of_the_row,
+            a_decision_is_noted_once,
+            approved_items_come_last,
             no_items_is_an_error,
         );
     };
