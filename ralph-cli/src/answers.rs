@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ralph_core::{
-    Answer, Cx, DecisionId, ItemRef, PlanChange, PlanSource as _, chain,
+    Answer, Cx, DecisionId, ItemRef, PlanChange, chain,
     ledger::{FileDecisions, Ledger, Queued},
     machine::Fact,
 };
@@ -57,8 +57,8 @@ async fn write(
     let Some(info) = runs::info(&project.ledger, &asked.run) else {
         return Ok(Some(format!("{}: its run {} is gone, so the plan was left alone", queued.id, asked.run)));
     };
-    let plan = PlanFile::open(project, &project.root.join(&info.plan), &settings.verify);
-    let now = plan.load(&Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let plan = PlanFile::open(project, &project.root.join(&info.plan), &settings.verify).approved(project, settings)?;
+    let now = plan.read().map_err(|error| CliError::refused(&error))?.plan;
     let change = match change {
         PlanChange::Reopen { item, from } => {
             let known = now.find(&item).is_some_and(|(_, row)| row.decisions.contains(&answer.line()));

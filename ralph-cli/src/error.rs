@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-use ralph_core::{StopReason, VcsError, chain};
+use ralph_core::{PlanError, StopReason, VcsError, chain};
 
 /// An error for a person: what, where, what to do.
 #[derive(Debug)]
@@ -30,6 +30,15 @@ impl CliError {
     /// [`CliError::usage`] of an error with all its causes.
     pub(crate) fn refused(error: &dyn Error) -> Self {
         Self::usage(chain(error))
+    }
+
+    /// What is wrong with a plan: it does not read, or it is not approved.
+    pub(crate) fn plan(error: &PlanError) -> Self {
+        let code = match error {
+            PlanError::NotApproved(_) => StopReason::NotApproved.exit_code(),
+            _ => StopReason::PlanInvalid.exit_code(),
+        };
+        Self { code, message: chain(error) }
     }
 
     /// [`CliError::fault`] of an error with all its causes, while `what`.

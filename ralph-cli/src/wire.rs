@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use etcetera::BaseStrategy as _;
 use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions, claude::Permissions as ClaudePermissions};
 use ralph_core::{AgentBackend, DecisionKind, Gate, Publish, chain, ledger::Registry};
-use ralph_vcs::{DEFAULT_KEEP, GitOptions};
+use ralph_vcs::{DEFAULT_KEEP, GitOptions, GitPublish, GitVcs};
 use ralph_verify::{
     CommandVerifier, EnvCheck, SetupVerifier, Shell,
     policy::{Action, Dependencies, Paths, PolicyError, Protected},
@@ -148,11 +148,10 @@ pub(crate) fn git(settings: &Settings, project: &Project, branch: &str) -> Resul
     Ok(options)
 }
 
-/// Where the branch is pushed to after each accepted item, if anywhere.
-pub(crate) fn publish(
-    _settings: &Settings,
-    _project: &Project,
-    _branch: &str,
-) -> Result<Option<Arc<dyn Publish>>, CliError> {
-    Ok(None)
+/// What pushes the branch after each accepted item, where that is set.
+pub(crate) async fn publish(settings: &Settings, vcs: &GitVcs) -> Result<Option<Arc<dyn Publish>>, CliError> {
+    match &settings.run.push {
+        Some(remote) => Ok(Some(Arc::new(GitPublish::open(vcs, remote).await?))),
+        None => Ok(None),
+    }
 }

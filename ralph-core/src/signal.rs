@@ -3,7 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event as Md, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 
-use crate::{decision::DecisionKind, plan::Proposal};
+use crate::{decision::DecisionKind, plan::Proposal, text::printable};
 
 /// A session's report about itself (SPEC §9.1). It may park an item; it never advances one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,7 +148,8 @@ fn proposal(value: serde_json::Value) -> Option<Proposal> {
     let proposal = Proposal {
         title: one_line(&raw.title),
         criteria: raw.criteria.iter().take(Signal::LIST_MAX).map(|line| one_line(line)).collect(),
-        verify: raw.verify.as_deref().map(one_line).filter(|line| !line.is_empty()),
+        // A command that hides something is no command.
+        verify: raw.verify.as_deref().map(one_line).filter(|line| !line.is_empty() && printable(line) == *line),
     };
     (!proposal.title.is_empty()).then_some(proposal)
 }

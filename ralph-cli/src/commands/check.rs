@@ -143,7 +143,13 @@ impl Looking<'_> {
         let verify = settings.map(|settings| settings.verify.clone()).unwrap_or_default();
         let mut plan = PlanFile::open(self.project, &path, &verify);
         if let Some(settings) = settings {
-            plan = plan.approved(self.project, settings);
+            plan = match plan.approved(self.project, settings) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    self.problem(Found::new("runs", error.to_string()));
+                    return None;
+                }
+            };
         }
         let read = match plan.read() {
             Ok(read) => read,
@@ -166,7 +172,10 @@ impl Looking<'_> {
             let of = self.project.relative(of);
             self.note(Found::new(note_kind(note.kind), note.text.clone()).at(&of, note.line));
         }
-        self.approval(&plan, &read, &file);
+        if let Err(error) = plan.check_approval() {
+            let found = self.placed("approval", &chain(&error), &path);
+            self.problem(found);
+        }
         let common: Vec<String> = read.plan.phases.iter().flat_map(|phase| phase.verify.clone()).collect();
         let from_settings = verify.command.as_ref().filter(|command| common.contains(command));
         let settings_file = self.project.relative(&self.project.settings());
@@ -190,14 +199,6 @@ impl Looking<'_> {
             self.without_own_verifier(phase, &prd);
         }
         Some((path, read))
-    }
-
-    /// What a run would be refused for until a person has approved the plan.
-    fn approval(&mut self, plan: &PlanFile, read: &ReadPlan, file: &str) {
-        let (Some(approving), Some(master)) = (plan.approving(), &read.master) else { return };
-        if let Err(error) = approving.check_first(master, &read.plan) {
-            self.problem(Found::new("approval", error.to_string()).at(file, 0));
-        }
     }
 
     fn policies(&mut self, settings: &Settings) {

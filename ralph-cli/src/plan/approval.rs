@@ -1,27 +1,20 @@
-//! Whether a Master Plan is approved.
+//! What an approval covers beside the plan and its PRDs: the settings that judge work.
 
-use ralph_core::{Plan, PlanError, ledger::MasterPlan};
+use ralph_core::ledger::Coverage;
 
-use crate::{error::CliError, project::Project, settings::Settings};
+use crate::settings::Settings;
 
-/// Asks before each load.
-#[derive(Debug)]
-pub(crate) struct Approving;
-
-impl Approving {
-    pub(crate) fn new(_project: &Project, _name: &str, _settings: &Settings) -> Self {
-        Self
-    }
-
-    pub(crate) fn check(&self, _master: &MasterPlan, _plan: &Plan) -> Result<(), PlanError> {
-        Ok(())
-    }
-
-    pub(crate) fn check_first(&self, _master: &MasterPlan, _plan: &Plan) -> Result<(), CliError> {
-        Ok(())
-    }
-
-    pub(crate) fn begin(&self) -> Result<Option<String>, CliError> {
-        Ok(None)
-    }
+/// The texts of `ralph.toml` (or the user's settings) without which an approved plan would mean something else.
+pub(crate) fn coverage(settings: &Settings) -> Coverage {
+    let (verify, policy) = (&settings.verify, &settings.policy);
+    let list = |globs: &[String]| globs.join("\n");
+    Coverage::default()
+        .with("verify.command", verify.command.clone().unwrap_or_default())
+        .with("verify.setup", verify.setup.clone().unwrap_or_default())
+        .with("verify.env_check", verify.env_check.clone().unwrap_or_default())
+        .with("policy.dependencies", format!("{:?}", policy.dependencies).to_lowercase())
+        .with("policy.security", list(&policy.security))
+        .with("policy.database", list(&policy.database))
+        .with("policy.public_api", list(&policy.public_api))
+        .with("policy.protected", list(&policy.protected))
 }

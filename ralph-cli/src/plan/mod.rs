@@ -10,14 +10,14 @@ use std::{
 
 use async_trait::async_trait;
 use ralph_core::{
-    Cx, ItemRef, ItemStatus, Marked, Phase, PhaseId, Plan, PlanError, PlanSource, Proposal,
-    ledger::{MarkdownPlan, MarkdownPrd, MasterPlan, Note},
+    Cx, ItemRef, ItemStatus, Marked, Phase, PhaseId, Plan, PlanError, PlanSource, Proposal, SystemClock,
+    ledger::{Approval, ApprovedPlan, MarkdownPlan, MarkdownPrd, MasterPlan, Note},
 };
 
-pub(crate) use self::approval::Approving;
 use crate::{
     error::CliError,
     project::Project,
+    runs,
     settings::{Settings, Verify},
 };
 
@@ -28,8 +28,6 @@ pub(crate) struct PlanFile {
     verify: Option<String>,
     setup: Option<String>,
     env_check: Option<String>,
-    /// Whoever asks whether a Master Plan is approved, before each load.
-    approving: Option<Arc<Approving>>,
     /// The last phase that is walked.
     until: Option<PhaseId>,
 }
@@ -38,6 +36,8 @@ pub(crate) struct PlanFile {
 enum Source {
     Prd(MarkdownPrd),
     Master(MarkdownPlan),
+    /// The same, loaded only while it is approved.
+    Approved(Arc<ApprovedPlan>),
 }
 
 /// A plan as it is now, settings included.
@@ -63,18 +63,42 @@ impl PlanFile {
             verify: settings.command.clone(),
             setup: settings.setup.clone(),
             env_check: settings.env_check.clone(),
-            approving: None,
             until: None,
         }
     }
 
     /// The same, refusing to be loaded while it is not approved. A single PRD needs no approval: whoever starts it is
     /// there.
-    pub(crate) fn approved(mut self, project: &Project, settings: &Settings) -> Self {
+    ///
+    /// # Errors
+    /// Where the runs cannot be listed: a line by hand counts only before the first.
+    pub(crate) fn approved(mut self, project: &Project, settings: &Settings) -> Result<Self, CliError> {
         if let Source::Master(master) = &self.source {
-            self.approving = Some(Arc::new(Approving::new(project, &master.name(), settings)));
+            let name = project.relative(master.path());
+            let has_run = runs::all(&project.ledger)?.iter().any(|(_, info)| info.plan == name);
+            let clock = Arc::new(SystemClock::new());
+            let (ledger, covered) = (project.ledger.clone(), approval::coverage(settings));
+            self.source =
+                Source::Approved(Arc::new(ApprovedPlan::new(master.clone(), ledger, covered, clock, has_run)));
         }
-        self
+        Ok(self)
+    }
+
+    /// Whether it is approved; says why not. Nothing is recorded.
+    pub(crate) fn check_approval(&self) -> Result<(), PlanError> {
+        let Some(approved) = self.approval() else { return Ok(()) };
+        match approved.check()?.1 {
+            Approval::Valid(_) | Approval::ByHand(_) => Ok(()),
+            Approval::NotApproved(why) => Err(PlanError::NotApproved(why)),
+        }
+    }
+
+    /// Who asks for the approval, where one is needed.
+    pub(crate) fn approval(&self) -> Option<&ApprovedPlan> {
+        match &self.source {
+            Source::Prd(_) | Source::Master(_) => None,
+            Source::Approved(approved) => Some(approved),
+        }
     }
 
     /// The same up to this phase.
@@ -104,43 +128,38 @@ impl PlanFile {
     }
 
     pub(crate) fn path(&self) -> &Path {
+        match self.master() {
+            Err(prd) => prd.path(),
+            Ok(master) => master.path(),
+        }
+    }
+
+    /// The Master Plan, or the PRD that is alone.
+    fn master(&self) -> Result<&MarkdownPlan, &MarkdownPrd> {
         match &self.source {
-            Source::Prd(prd) => prd.path(),
-            Source::Master(master) => master.path(),
+            Source::Prd(prd) => Err(prd),
+            Source::Master(master) => Ok(master),
+            Source::Approved(approved) => Ok(approved.plan()),
         }
-    }
-
-    pub(crate) fn is_master(&self) -> bool {
-        match self.source {
-            Source::Prd(_) => false,
-            Source::Master(_) => true,
-        }
-    }
-
-    /// Who asks for the approval, where one is needed.
-    pub(crate) fn approving(&self) -> Option<&Approving> {
-        self.approving.as_deref()
     }
 
     /// The files that the loop writes marks into.
     pub(crate) fn prds(&self) -> Result<Vec<PathBuf>, PlanError> {
-        Ok(match &self.source {
-            Source::Prd(prd) => vec![prd.path().to_owned()],
-            Source::Master(master) => {
-                master.master()?.phases.iter().map(|phase| master.root().join(&phase.prd)).collect()
-            }
+        Ok(match self.master() {
+            Err(prd) => vec![prd.path().to_owned()],
+            Ok(master) => master.master()?.phases.iter().map(|phase| master.root().join(&phase.prd)).collect(),
         })
     }
 
     /// The whole plan with everything in it, approved or not.
     pub(crate) fn read(&self) -> Result<ReadPlan, PlanError> {
-        let mut read = match &self.source {
-            Source::Prd(prd) => {
+        let mut read = match self.master() {
+            Err(prd) => {
                 let read = prd.read()?;
                 let notes = read.notes.into_iter().map(|note| (prd.path().to_owned(), note)).collect();
                 ReadPlan { plan: Plan::new([read.phase]), notes, master: None }
             }
-            Source::Master(master) => {
+            Ok(master) => {
                 let read = master.read()?;
                 ReadPlan { plan: read.plan, notes: read.notes, master: Some(read.master) }
             }
@@ -188,6 +207,7 @@ impl PlanFile {
         match &self.source {
             Source::Prd(prd) => prd,
             Source::Master(master) => master,
+            Source::Approved(approved) => &**approved,
         }
     }
 }
@@ -195,11 +215,10 @@ impl PlanFile {
 #[async_trait]
 impl PlanSource for PlanFile {
     async fn load(&self, _cx: &Cx) -> Result<Plan, PlanError> {
-        let read = self.read()?;
-        if let (Some(approving), Some(master)) = (&self.approving, &read.master) {
-            approving.check(master, &read.plan)?;
+        if let Some(approved) = self.approval() {
+            approved.read()?;
         }
-        Ok(self.cut(read.plan))
+        Ok(self.cut(self.read()?.plan))
     }
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {

@@ -49,15 +49,23 @@ pub(super) async fn hold(prepared: &Prepared, new: bool) -> Result<Taken, CliErr
     let decisions = Arc::new(FileDecisions::new(ledger.clone()));
     // What an answer means for the plan may have been cut off.
     notes.extend(answers::settle(project, settings, &decisions).await?);
+    if let Some(approved) = prepared.plan.approval() {
+        // Looked at again under the lock; what a person wrote by hand is recorded from here on.
+        approved.read().map_err(|error| CliError::plan(&error))?;
+        notes.extend(approved.recorded_by_hand().map(|by| {
+            format!(
+                "the approval of {}, {} was written by hand: it is recorded, and holds while the plan stays as it is",
+                by.who, by.date
+            )
+        }));
+        notes.extend(approved.approvals().trouble());
+    }
     let known = if new { None } else { runs::open(ledger, info)? };
     let taken_up = known.is_some();
     let run = match known {
         Some(run) => run,
         None => runs::begin(ledger, info)?,
     };
-    if let Some(approving) = prepared.plan.approving() {
-        notes.extend(approving.begin()?);
-    }
     lock.update(&holder(Some(run.clone()))).map_err(|error| CliError::failed("the lock", &error))?;
     let recorder = Arc::new(Recorder::new(ledger.clone()));
     Ok(Taken::Held(Box::new(Held { run, taken_up, recorder, decisions, notes, _lock: lock })))

@@ -96,8 +96,8 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
     for policy in wire::policies(settings)? {
         ralph = ralph.gate(policy);
     }
-    if let Some(publish) = wire::publish(settings, project, &info.branch)? {
-        ralph = ralph.publish(publish);
+    if let Some(publish) = &prepared.publish {
+        ralph = ralph.publish(Arc::clone(publish));
     }
     Ok(ralph)
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use ralph_core::{Cx, ledger::MasterPlan};
+use ralph_core::{Cx, Publish, ledger::MasterPlan};
 use ralph_vcs::GitVcs;
 
 use crate::{
@@ -24,6 +24,7 @@ pub(super) struct Prepared {
     pub(super) read: ReadPlan,
     pub(super) info: RunInfo,
     pub(super) vcs: Arc<GitVcs>,
+    pub(super) publish: Option<Arc<dyn Publish>>,
     pub(super) notes: Vec<String>,
     pub(super) on_conflict: OnConflict,
 }
@@ -46,10 +47,8 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
         in_order(&project, &plan, &read, phase)?;
         read.plan = plan.cut(read.plan);
     }
-    plan = plan.approved(&project, &settings);
-    if let (Some(approving), Some(master)) = (plan.approving(), &read.master) {
-        approving.check_first(master, &read.plan)?;
-    }
+    plan = plan.approved(&project, &settings)?;
+    plan.check_approval().map_err(|error| CliError::plan(&error))?;
     // Found out now, not when the first item is done and paid for.
     for prd in plan.prds().map_err(|error| CliError::refused(&error))? {
         fs::OpenOptions::new().write(true).open(&prd).map_err(|error| {
@@ -61,10 +60,10 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     wire::refuse_blind_budgets(&settings, &*agent)?;
     wire::policies(&settings)?;
     let info = info(&project, &settings, &path, &read);
-    wire::publish(&settings, &project, &info.branch)?;
     let (vcs, notes) = open_vcs(&settings, &project, &info, &plan).await?;
+    let publish = wire::publish(&settings, &vcs).await?;
     let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
-    Ok(Prepared { project, settings, plan, read, info, vcs, notes, on_conflict })
+    Ok(Prepared { project, settings, plan, read, info, vcs, publish, notes, on_conflict })
 }
 
 pub(crate) fn info(project: &Project, settings: &Settings, path: &Path, read: &ReadPlan) -> RunInfo {
