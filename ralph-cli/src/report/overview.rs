@@ -332,6 +332,9 @@ impl Overview {
                 }
                 return;
             }
+            StopReason::ManualGate if self.pending.is_empty() => {
+                "put right on the branch what was rejected, then `ralph run` asks again"
+            }
             StopReason::AwaitingDecisions | StopReason::ManualGate | StopReason::Checkpoint => {
                 "answer with `ralph btw`, then `ralph run` goes on"
             }
