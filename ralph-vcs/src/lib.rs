@@ -48,6 +48,8 @@ mod index;
 mod judge;
 mod keep;
 mod keep_list;
+mod ledger_commit;
+mod ledger_index;
 mod links;
 mod options;
 mod place;
@@ -71,6 +73,7 @@ pub use crate::{
     folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,
     history::{Kept, Logged},
+    ledger_commit::{LedgerCommit, LedgerCommitted, decision_subject},
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},
     publish::GitPublish,
