@@ -40,7 +40,7 @@ fn files(project: &Project) -> Vec<String> {
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut files: Vec<String> = files
         .map(|entry| project.relative(&entry.path()))
-        .filter(|name| name.to_ascii_lowercase().ends_with(".md"))
+        .filter(|name| name.to_ascii_lowercase().ends_with(".md") || name.ends_with("/.gitignore"))
         .collect();
     files.sort();
     files

@@ -1,8 +1,9 @@
 //! The `[Decision]` commit: what an answer changed in the control folder, on the operator's own branch.
 //!
 //! The one thing that is ever committed to a branch of the operator's. Just the named files are in it, with the bytes
-//! that `git add` would have stored; whatever else is staged stays staged. It is never worth a risk: where anything is
-//! under way in the checkout there is no commit, and a note says why. The answer itself does not depend on it.
+//! that `git add` would have stored (the operator's own filters run for it, and no hooks); whatever else is staged stays
+//! staged. It is never worth a risk: where anything is under way in the checkout there is no commit, and a note says
+//! why. The answer itself does not depend on it.
 
 use std::{
     collections::BTreeSet,
@@ -96,12 +97,16 @@ fn skipped(why: impl Into<String>) -> LedgerCommitted {
 /// assert_eq!(subject, "[Decision] D-007 R03: Resend Signed-off-by: me");
 /// ```
 pub fn decision_subject(id: &DecisionId, about: &str, summary: &str) -> String {
-    let words = |text: &str| printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let whole = format!("[Decision] {} {}: {}", words(id.as_str()), words(about), words(summary));
-    if whole.chars().count() <= LONGEST_SUBJECT {
-        return whole.trim_end().to_owned();
+    one_line(&format!("[Decision] {} {}: {summary}", one_line(id.as_str()), one_line(about)))
+}
+
+/// `text` on one bounded line, without anything that cannot be seen.
+fn one_line(text: &str) -> String {
+    let line = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    if line.chars().count() <= LONGEST_SUBJECT {
+        return line;
     }
-    let cut: String = whole.chars().take(LONGEST_SUBJECT - 1).collect();
+    let cut: String = line.chars().take(LONGEST_SUBJECT - 1).collect();
     format!("{}…", cut.trim_end())
 }
 
@@ -290,7 +295,7 @@ impl Checkout {
 
     /// Makes the commit, moves the branch to it if it still is where it was, and brings the operator's index up to it.
     async fn commit(&self, subject: &str, tree: &Digest, changes: &[RawChange], cx: &Cx) -> Result<Try, VcsError> {
-        let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ").replace('\0', "");
+        let subject = one_line(subject);
         let call = self.call("commit-tree").args(["--no-gpg-sign", "-p", self.head.as_str(), "-F", "-", tree.as_str()]);
         let revision = Revision::new(line(&call.stdin(format!("{subject}\n")).ok(cx).await?));
         // One transaction: who finds the note knows that the index has still to follow.
