@@ -82,6 +82,8 @@ struct Row {
     title: String,
     status: ItemStatus,
     attempts: Vec<Glyph>,
+    /// How many sessions it took: work that a person approved is tried again without one.
+    sessions: u32,
     /// Whether its work was verified twice, and where it is.
     verified: Verified,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,10 +123,12 @@ impl Overview {
     pub(crate) fn new(known: &Known<'_>) -> Self {
         let mut machine = Machine::new();
         let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
+        let mut sessions: BTreeMap<ItemRef, u32> = BTreeMap::new();
         for record in known.records {
             // A journal that does not fold is told by whoever opens it for writing.
             let _ = machine.apply(&record.fact);
             if let Fact::Marked { iteration, .. } = &record.fact {
+                *sessions.entry(iteration.item.clone()).or_default() += iteration.sessions;
                 last.insert(iteration.item.clone(), iteration.clone());
             }
         }
@@ -139,6 +143,7 @@ impl Overview {
                     title: item.title.chars().take(200).collect(),
                     status: item.status,
                     attempts: glyphs.remove(&name).unwrap_or_default(),
+                    sessions: sessions.remove(&name).unwrap_or_default(),
                     verified: if known.on_branch.contains(&name) {
                         Verified::OnBranch
                     } else if machine.accepted().contains_key(&name) || known.elsewhere.contains(&name) {
@@ -257,12 +262,7 @@ impl Overview {
             if let Some(last) = current {
                 let cost = last.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
                 let commit = last.revision.as_ref().map(|revision| format!(", {}", revision.short()));
-                let _ = write!(
-                    page,
-                    " ({}, {cost}{})",
-                    count(row.attempts.len() as u64, "session"),
-                    commit.unwrap_or_default()
-                );
+                let _ = write!(page, " ({}, {cost}{})", count(row.sessions, "session"), commit.unwrap_or_default());
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
                     for line in lines(detail) {
                         let _ = write!(page, "\n{DETAIL}{line}");
