@@ -11,10 +11,12 @@ use ralph_core::ledger::Ledger;
 use ralph_process::{Command, capture};
 use tempfile::TempDir;
 
-use super::scenes::{FILES, PRD};
+use super::script::{FILES, MASTER_PLAN, PRDS};
 use crate::{
     error::CliError,
-    project::{LEDGER, Project},
+    plan::MASTER_PLAN as PLAN_NAME,
+    project::{self, LEDGER, Project},
+    runs::RunInfo,
     settings::Settings,
 };
 
@@ -29,7 +31,8 @@ pub(super) struct Stage {
     root: PathBuf,
     pub(super) project: Project,
     pub(super) settings: Settings,
-    pub(super) prd: PathBuf,
+    pub(super) plan: PathBuf,
+    pub(super) info: RunInfo,
 }
 
 impl Stage {
@@ -46,19 +49,30 @@ impl Stage {
         }
         let ledger = Ledger::at(shop.join(LEDGER));
         ledger.create().map_err(fail)?;
-        let prd = ledger.root().join("PRD-DEMO.md");
-        fs::write(&prd, PRD).map_err(fail)?;
+        let plan = ledger.root().join(PLAN_NAME);
+        fs::write(&plan, MASTER_PLAN).map_err(fail)?;
+        for (name, text) in PRDS {
+            fs::write(ledger.root().join(name), text).map_err(fail)?;
+        }
         fs::write(ledger.settings(), SETTINGS).map_err(fail)?;
         // Not the user's own settings: the demo is the same everywhere.
-        let settings =
+        let settings: Settings =
             toml::from_str(SETTINGS).map_err(|error| CliError::failed("the demo's settings do not load", &error))?;
-        let stage = Self { folder, root, project: Project { root: shop, ledger }, settings, prd };
+        let project = Project { root: shop, ledger };
+        let branch = project::branch(&settings.run.branch, &plan, "");
+        let info = RunInfo { plan: project.relative(&plan), branch };
+        let stage = Self { folder, root, project, settings, plan, info };
         stage.git(&["init", "--quiet", "--initial-branch=main"]).await?;
         stage.git(&["config", "user.name", "Ralph's demo"]).await?;
         stage.git(&["config", "user.email", "demo@localhost"]).await?;
         stage.git(&["add", "--all"]).await?;
         stage.git(&["commit", "--quiet", "--message=Open the shop"]).await?;
         Ok(stage)
+    }
+
+    /// What people call the project.
+    pub(super) fn name(&self) -> String {
+        self.project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// What git sees of the surroundings: no settings but the repository's own.

@@ -273,7 +273,7 @@ impl Desktop {
 }
 
 /// The phase of a question, and its item where it concerns one.
-pub(super) fn place(queued: &Queued) -> String {
+pub(crate) fn place(queued: &Queued) -> String {
     let item = queued.decision.item.as_ref().map(|item| format!("/{item}")).unwrap_or_default();
     format!("{}{item}", queued.decision.phase)
 }

@@ -9,6 +9,8 @@ use std::path::Path;
 use ralph_core::DecisionId;
 use serde::Serialize;
 
+pub(crate) use self::{desk::place, page::question};
+
 use self::desk::{Desk, Given};
 use crate::{args, error::CliError, operator, output, report::SCHEMA_VERSION};
 
