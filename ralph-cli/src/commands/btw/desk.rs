@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    DecisionId, Reply, chain,
+    DecisionId, Reply, StopReason, chain,
     ledger::{FileDecisions, Holder, Ledger, LedgerLock, LockError, Presence, Queued, Registry},
 };
 use serde::Serialize;
@@ -226,9 +226,12 @@ impl Desk {
         Ok(given)
     }
 
-    /// The projects in which something was answered and no run is on, each once.
-    pub(super) fn resumable(&self, given: &[Given]) -> Vec<&Desktop> {
-        let answered = |project: &&Desktop| given.iter().any(|given| given.root == project.root && !given.live);
+    /// The projects in which something was answered and no run is on, each once: just now, or also `earlier`.
+    pub(super) fn resumable(&self, given: &[Given], earlier: bool) -> Vec<&Desktop> {
+        let answered = |project: &&Desktop| {
+            let now = given.iter().any(|given| given.root == project.root && !given.live);
+            now || (earlier && project.was_answered())
+        };
         self.projects.iter().filter(answered).collect()
     }
 
@@ -252,6 +255,21 @@ impl Desktop {
         let project = self.project();
         let settings = settings::load(&project.settings(), &[])?.settings;
         Ok(Some(PlanFile::open(&project, &project.root.join(info.plan), &settings.verify)))
+    }
+
+    /// The plan of the last run, which goes on.
+    pub(super) fn last_plan(&self) -> Option<PathBuf> {
+        let (_, info) = runs::find(&self.ledger, None).ok()??;
+        Some(self.root.join(info.plan))
+    }
+
+    /// Whether the last run stopped before something that it asked was answered.
+    fn was_answered(&self) -> bool {
+        let Ok(Some((run, _))) = runs::find(&self.ledger, None) else { return false };
+        let records = runs::records(&self.ledger, &run).unwrap_or_default();
+        let stopped = runs::last_stop(&records).is_some_and(|reason| reason != StopReason::Success);
+        let mut asked = self.all.iter().filter(|queued| queued.decision.run == run && queued.answer().is_some());
+        stopped && asked.any(|queued| !answers::taken_in(&self.ledger, queued))
     }
 
     fn project(&self) -> Project {
