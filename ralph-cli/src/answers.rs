@@ -37,7 +37,7 @@ pub(crate) async fn settle(
 }
 
 /// Whether the run that asked has written the answer into the plan itself.
-fn taken_in(ledger: &Ledger, queued: &Queued) -> bool {
+pub(crate) fn taken_in(ledger: &Ledger, queued: &Queued) -> bool {
     let records = runs::records(ledger, &queued.decision.run).unwrap_or_default();
     records.iter().any(|record| matches!(&record.fact, Fact::TookIn { answer, .. } if answer.decision == queued.id))
 }

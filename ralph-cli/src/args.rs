@@ -95,6 +95,9 @@ pub(crate) struct Init {
     /// The agent's backend, instead of the one that is found
     #[arg(long, value_name = "BACKEND")]
     pub(crate) agent: Option<String>,
+    /// Also write the command `/btw` for Claude Code, which shows what waits for you and takes your answers
+    #[arg(long)]
+    pub(crate) claude: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -154,7 +157,7 @@ pub(crate) struct Btw {
     /// Print one JSON document; ask nothing
     #[arg(long)]
     pub(crate) json: bool,
-    /// Take up the runs of the projects that were answered
+    /// Take up the runs of the projects that were answered, now or since they stopped
     #[arg(long)]
     pub(crate) resume: bool,
     /// Forget a project that is gone

@@ -1,6 +1,7 @@
 //! Where the repository, its control folder and its plan are.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
 };
@@ -17,6 +18,8 @@ pub(crate) const LEDGER: &str = "ralph-loop";
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) ledger: Ledger,
+    /// What git sees of the surroundings, where that is not this process' own environment.
+    pub(crate) environment: Option<Vec<(OsString, OsString)>>,
 }
 
 impl Project {
@@ -30,7 +33,7 @@ impl Project {
                 from.display()
             )));
         };
-        Ok(Self { ledger: Ledger::at(root.join(LEDGER)), root })
+        Ok(Self { ledger: Ledger::at(root.join(LEDGER)), root, environment: None })
     }
 
     /// The settings file, whether it is there or not.

@@ -145,6 +145,7 @@ pub(crate) fn git(settings: &Settings, project: &Project, branch: &str) -> Resul
         }
     }
     options.author.clone_from(&settings.run.author);
+    options.environment.clone_from(&project.environment);
     Ok(options)
 }
 

@@ -46,6 +46,9 @@ pub(crate) fn init(directory: &Path, args: &args::Init) -> Result<u8, CliError> 
             project.relative(&prd)
         }
     };
+    if args.claude {
+        page.push_str(&claude(&project)?);
+    }
     page.push_str("\nNext:\n");
     for (command, what) in [
         (format!("edit {plan}"), "say what is to be done, and what tells that it is"),
@@ -58,6 +61,21 @@ pub(crate) fn init(directory: &Path, args: &args::Init) -> Result<u8, CliError> 
     }
     output::print(&page)?;
     Ok(0)
+}
+
+/// Writes the command for Claude Code; what to say of it.
+fn claude(project: &Project) -> Result<String, CliError> {
+    let path = project.root.join(init::BTW_PATH);
+    let fail = |error: io::Error| CliError::failed(format!("{} cannot be written", path.display()), &error);
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fail)?;
+    if !write_new(&path, init::BTW)? {
+        return Ok(format!("left   {} as it is\n", init::BTW_PATH));
+    }
+    Ok(format!(
+        "wrote  {}\n       `/btw` in Claude Code shows what waits for you in every project, and takes your answers.\n       \
+         If your version has a `/btw` of its own, give the file another name: it is that of the command.\n",
+        init::BTW_PATH
+    ))
 }
 
 /// The backend to write, and what to say of it.

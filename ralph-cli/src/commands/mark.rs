@@ -23,12 +23,23 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
     let last = runs::find(&project.ledger, None)?.map(|(_, info)| project.root.join(info.plan));
     let path = project.plan(args.plan.clone().or(last).as_deref())?;
     let plan = PlanFile::open(&project, &path, &loaded.settings.verify);
+    output::print(&write(&project, &plan, &args.items, to).await?)?;
+    Ok(0)
+}
+
+/// Marks `items` of `plan`; what came of it, for people.
+pub(crate) async fn write(
+    project: &Project,
+    plan: &PlanFile,
+    items: &[String],
+    to: ItemStatus,
+) -> Result<String, CliError> {
     let read = plan.read().map_err(|error| CliError::refused(&error))?;
     // All are looked up before one is changed.
     let mut found = Vec::new();
-    for name in &args.items {
-        let (phase, item) =
-            find(&read.plan, name).map_err(|why| CliError::usage(format!("{why} in {}", project.relative(&path))))?;
+    for name in items {
+        let (phase, item) = find(&read.plan, name)
+            .map_err(|why| CliError::usage(format!("{why} in {}", project.relative(plan.path()))))?;
         if item.status == ItemStatus::Unknown {
             return Err(CliError::usage(format!(
                 "line {}: {} has a mark that Ralph does not know; edit it by hand",
@@ -63,8 +74,7 @@ async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8
         }
     }
     page.push_str("`ralph run` goes on.\n");
-    output::print(&page)?;
-    Ok(0)
+    Ok(page)
 }
 
 /// The item that a person means by `R03` or `P1/R03`.

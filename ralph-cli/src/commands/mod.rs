@@ -1,7 +1,7 @@
 //! One file for each command.
 
 mod approve;
-mod btw;
+pub(crate) mod btw;
 mod check;
 mod clean;
 mod demo;
@@ -9,8 +9,8 @@ mod diff;
 mod doctor;
 mod init;
 mod log;
-mod mark;
-mod run;
+pub(crate) mod mark;
+pub(crate) mod run;
 mod status;
 mod stop;
 

@@ -1,150 +1,162 @@
-//! The demo: the real loop, git, checks and records, with a script for an agent.
+//! The demo: a Master Plan from its approval to SUCCESS, with the real loop, git, checks, gates and records. Two parts
+//! are played: the agent by a script, and the operator by what `ralph approve`, `retry` and `btw` would do.
 
+mod actor;
 mod narrator;
-mod scenes;
+mod operator;
+mod script;
+mod sitting;
 mod stage;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
-use ralph_core::{
-    Cx, ItemStatus, Observer as _, Phase, Ralph, StopReason,
-    engine::Artifacts,
-    ledger::{FileDecisions, Holder, LedgerLock, Recorder, Summary},
-};
-use ralph_vcs::GitVcs;
+use ralph_core::{ItemStatus, Stop};
 
 use self::{
-    narrator::{Narrator, say, tell},
-    scenes::{Actor, SCENES},
+    narrator::{Narrator, Seen, command, output, say, tell},
+    script::{MASTER_PLAN, PHASES, SCENES, SITTINGS, Turn},
+    sitting::Ending,
     stage::Stage,
 };
-use crate::{
-    answers,
-    error::CliError,
-    plan::PlanFile,
-    project,
-    report::{Known, Overview},
-    runs::{self, RunInfo},
-    wire,
-};
+use crate::error::CliError;
+
+/// How many sessions there are: one for each iteration, one more for the retry, and none where parked work was approved.
+const SESSIONS: usize = 9;
 
 /// Plays the demo. The exit code is 0 if it went as it should.
 pub(crate) async fn play(keep: bool) -> Result<u8, CliError> {
     let stage = Stage::new().await?;
     opening();
-    let went = walk(&stage).await?;
+    let wrong = walk(&stage).await?;
     closing(stage, keep);
-    if went.is_empty() {
+    if wrong.is_empty() {
         return Ok(0);
     }
     Err(CliError::fault(format!(
         "the demo did not go as it should; please report this with the lines above:\n  {}",
-        went.join("\n  ")
+        wrong.join("\n  ")
     )))
 }
 
 fn opening() {
     tell(
-        "Ralph walks a list of items with a coding agent, and believes nothing that the agent says. \
-         Here the agent is a script (no account, no network); the git repository, the checks and the \
-         rules are real ones. The plan:",
+        "Ralph walks a plan with coding agents, and believes nothing that they say. Here the agent is a script (no account, \
+         no network); git, checks, gates and rules are real. Each phase of the plan has a gate, and a PRD: a list of \
+         items, with the command that verifies each.",
     );
     say("");
-    let boxes = scenes::PRD.lines().filter(|line| line.starts_with("- ["));
-    boxes.for_each(|line| say(&format!("  {line}")));
+    MASTER_PLAN.lines().filter(|line| !line.is_empty()).for_each(output);
+    say("");
+    tell("Nothing runs before a person has signed it:");
 }
 
-/// Runs the loop to its end and shows what came of it; what did not go as it should.
+/// Plays all of it; what did not go as it should.
 async fn walk(stage: &Stage) -> Result<Vec<String>, CliError> {
-    let Stage { project, settings, prd, .. } = stage;
-    let ledger = &project.ledger;
-    let plan = PlanFile::open(project, prd, &settings.verify);
-    let branch = project::branch(&settings.run.branch, prd, "demo");
-    let info = RunInfo { plan: project.relative(prd), branch };
-    let options = wire::git(settings, project, &info.branch)?.with_environment(stage.environment());
-    let vcs = Arc::new(GitVcs::open(options).await?);
-    let found = vcs.preflight(&Cx::new()).await?;
-    if !found.refusals.is_empty() {
-        return Err(CliError::usage(found.refusals.join("\n")));
+    operator::approve(stage)?;
+    let (narrator, mut stops) = (Arc::new(Narrator::default()), Vec::new());
+    for sitting in SITTINGS {
+        say("");
+        command("ralph run");
+        let stop = sitting::run(stage, &narrator).await?;
+        let as_it_should = stop.reason == sitting.ends;
+        stops.push(stop);
+        if !as_it_should {
+            break;
+        }
+        tell(sitting.after);
+        match sitting.turn {
+            Turn::Repair => operator::repair(stage).await?,
+            Turn::Answer => operator::answer(stage).await?,
+            Turn::Rest => {}
+        }
     }
-
-    let holder = Holder::this_process("ralph demo", None, std::time::SystemTime::now());
-    let _lock = LedgerLock::take(ledger, &holder).map_err(|error| CliError::refused(&error))?;
-    let run = runs::begin(ledger, &info)?;
-    let recorder = Arc::new(Recorder::new(ledger.clone()));
-    let watched = Arc::clone(&recorder);
-    let outcome =
-        Ralph::builder(Arc::new(plan.clone()), Arc::new(Actor), Arc::new(wire::verifier(settings)), vcs.clone())
-            .journal(runs::journal(ledger), run.clone())
-            .decisions(FileDecisions::new(ledger.clone()))
-            .budget(settings.budget())
-            .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
-            .observe(move |event: &ralph_core::Event| watched.on_event(event))
-            .observe(Narrator)
-            .run()
-            .await
-            .map_err(|error| CliError::failed("the demo's run", &error))?;
-
-    let records = runs::records(ledger, &run)?;
-    let now = plan.read().map_err(|error| CliError::refused(&error))?.plan;
-    Summary::new(&run, &records, Some(&now), &BTreeSet::new())
-        .write(ledger)
-        .map_err(|error| CliError::failed("the summary", &error))?;
+    let ending = sitting::look(stage).await?;
     say("");
-    tell("Nothing more can be done without a person, so the run ends. This is what `ralph status` shows then:");
-    say("");
-    let on_branch = runs::on_branch(&vcs).await;
-    let decisions = FileDecisions::new(ledger.clone());
-    let overview = Overview::new(&Known {
-        info: &info,
-        run: Some(run.as_str()),
-        records: &records,
-        plan: &now,
-        on_branch: &on_branch,
-        elsewhere: &BTreeSet::new(),
-        pending: &answers::pending(ledger, &decisions, &info.plan),
-        live: None,
-    });
-    overview.render().lines().for_each(|line| say(format!("  {line}").trim_end()));
-
-    let mut wrong = surprises(&now.phases[0]);
-    if outcome.stop.reason != StopReason::AwaitingDecisions {
-        wrong.push(format!("it should have ended with AWAITING_DECISIONS, not with {}", outcome.stop));
-    }
-    let commits = vcs.log(None, None, &Cx::new()).await?;
-    let done = SCENES.iter().filter(|scene| scene.ends == ItemStatus::Done).count();
-    if commits.len() != done {
-        wrong.push(format!("the branch should hold {done} commits, not {}", commits.len()));
-    }
-    Ok(wrong)
+    tell("That was the whole plan. What is there now:");
+    command("ralph status");
+    output(&ending.status);
+    command(&format!("git log --oneline main..{}", stage.info.branch));
+    ending.commits.iter().rev().for_each(|(_, line)| output(line));
+    Ok(surprises(&stops, &narrator.seen(), &ending, &stage.project.ledger.orchestrator_state()))
 }
 
-/// The items that did not end as they should.
-fn surprises(phase: &Phase) -> Vec<String> {
-    let ended = |id: &str| phase.items.iter().find(|item| item.id.as_str() == id).map(|item| item.status);
-    let wrong = SCENES.iter().filter(|scene| ended(scene.item) != Some(scene.ends));
-    wrong.map(|scene| format!("{} should have ended as {}", scene.item, scene.ends)).collect()
+/// What did not go as it should.
+fn surprises(stops: &[Stop], seen: &Seen, ending: &Ending, state_page: &Path) -> Vec<String> {
+    let items = || ending.plan.phases.iter().flat_map(|phase| phase.items.iter().map(move |item| (phase, item)));
+    let mut wrong = Vec::new();
+    let mut compare = |what: &str, found: Vec<String>, expected: Vec<String>| {
+        if found != expected {
+            wrong.push(format!("{what} should be {expected:?}, not {found:?}"));
+        }
+    };
+    let ended = seen.ended.iter().map(|(item, status)| format!("{item} {status}"));
+    let scenes = SCENES.iter().map(|scene| format!("{} {}", scene.item, scene.ends));
+    compare("the iterations", ended.collect(), scenes.collect());
+    let stopped = stops.iter().map(|stop| stop.reason.to_string());
+    compare("the stops", stopped.collect(), SITTINGS.iter().map(|sitting| sitting.ends.to_string()).collect());
+    let phases: Vec<String> = PHASES.iter().map(|(phase, _)| (*phase).to_owned()).collect();
+    compare("the finished phases", seen.phases.clone(), phases.clone());
+    let page = fs::read_to_string(state_page).unwrap_or_default();
+    let ticked = page.lines().filter_map(|line| line.strip_prefix("- [x] ")?.split(" — ").next());
+    compare("the phases that ORCHESTRATOR-STATE.md ticks", ticked.map(str::to_owned).collect(), phases);
+    let open = items().filter(|(_, item)| item.status != ItemStatus::Done).map(|(_, item)| item.id.to_string());
+    compare("the items that are not done", open.collect(), Vec::new());
+    let commits = ending.commits.iter().map(|(item, _)| item.clone().unwrap_or_default());
+    compare("the commits", commits.collect(), items().map(|(phase, item)| phase.name(item).to_string()).collect());
+    compare("the number of sessions", vec![seen.sessions.to_string()], vec![SESSIONS.to_string()]);
+    compare("the number of runs", vec![ending.runs.to_string()], vec!["1".to_owned()]);
+    wrong
 }
 
 fn closing(stage: Stage, keep: bool) {
     say("");
     tell(
-        "AWAITING_DECISIONS is how this plan was meant to end; `ralph run` says so with exit code 10. \
-         All of it is on record: in the journal, in the notes in ralph-loop/, and in git.",
+        "Nothing of what was rejected ever reached the branch, and merging it is yours. All of it is on record: in the \
+         journal, in the notes in ralph-loop/, and in git.",
     );
     if keep {
         let root = stage.keep();
         say(&format!("\nLook around:\n\n  cd {}", root.display()));
         for (command, what) in [
+            ("ralph status", "where things stand"),
             ("ralph log R03", "how the false completion was found out"),
-            ("ralph diff R03", "the work that was kept aside"),
-            ("ralph diff", "what is on the branch, to be reviewed"),
-            ("cat ralph-loop/DECISIONS.md", "what waits for a person"),
+            ("ralph diff R03", "its work, and what was kept aside"),
+            ("ralph btw", "what waits for you (nothing any more)"),
+            ("cat ralph-loop/DECISIONS.md", "what you decided"),
+            ("cat ralph-loop/ORCHESTRATOR-STATE.md", "the phases"),
         ] {
-            say(&format!("  {command:<28} {what}"));
+            say(&format!("  {command:<37} {what}"));
         }
+        say("");
     } else {
         say("\nThe repository is gone again; `ralph demo --keep` leaves it for you to look around.");
     }
     say("In a repository of your own, begin with `ralph init`.");
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::{Plan, StopReason};
+
+    use super::*;
+
+    #[test]
+    fn a_demo_that_went_otherwise_says_how() {
+        let ending = Ending { plan: Plan::default(), status: String::new(), commits: Vec::new(), runs: 1 };
+        let stops = [Stop::new(StopReason::NoProgress, "")];
+        let folder = tempfile::tempdir().unwrap();
+        let wrong = surprises(&stops, &Seen::default(), &ending, &folder.path().join("none"));
+        let about: Vec<&str> = wrong.iter().filter_map(|line| Some(line.split_once(" should be ")?.0)).collect();
+        assert_eq!(
+            about,
+            [
+                "the iterations",
+                "the stops",
+                "the finished phases",
+                "the phases that ORCHESTRATOR-STATE.md ticks",
+                "the number of sessions"
+            ]
+        );
+        assert!(wrong[1].ends_with("not [\"NO_PROGRESS\"]"), "{wrong:?}");
+    }
 }

@@ -11,10 +11,12 @@ use ralph_core::ledger::Ledger;
 use ralph_process::{Command, capture};
 use tempfile::TempDir;
 
-use super::scenes::{FILES, PRD};
+use super::script::{FILES, MASTER_PLAN, PRDS};
 use crate::{
     error::CliError,
-    project::{LEDGER, Project},
+    plan::MASTER_PLAN as PLAN_NAME,
+    project::{self, LEDGER, Project},
+    runs::RunInfo,
     settings::Settings,
 };
 
@@ -26,10 +28,10 @@ const SETTINGS: &str = "# Settings of the demo. Its agent is a script inside of 
 #[derive(Debug)]
 pub(super) struct Stage {
     folder: TempDir,
-    root: PathBuf,
     pub(super) project: Project,
     pub(super) settings: Settings,
-    pub(super) prd: PathBuf,
+    pub(super) plan: PathBuf,
+    pub(super) info: RunInfo,
 }
 
 impl Stage {
@@ -46,13 +48,19 @@ impl Stage {
         }
         let ledger = Ledger::at(shop.join(LEDGER));
         ledger.create().map_err(fail)?;
-        let prd = ledger.root().join("PRD-DEMO.md");
-        fs::write(&prd, PRD).map_err(fail)?;
+        let plan = ledger.root().join(PLAN_NAME);
+        fs::write(&plan, MASTER_PLAN).map_err(fail)?;
+        for (name, text) in PRDS {
+            fs::write(ledger.root().join(name), text).map_err(fail)?;
+        }
         fs::write(ledger.settings(), SETTINGS).map_err(fail)?;
         // Not the user's own settings: the demo is the same everywhere.
-        let settings =
+        let settings: Settings =
             toml::from_str(SETTINGS).map_err(|error| CliError::failed("the demo's settings do not load", &error))?;
-        let stage = Self { folder, root, project: Project { root: shop, ledger }, settings, prd };
+        let project = Project { root: shop, ledger, environment: Some(environment(&root)) };
+        let branch = project::branch(&settings.run.branch, &plan, "");
+        let info = RunInfo { plan: project.relative(&plan), branch };
+        let stage = Self { folder, project, settings, plan, info };
         stage.git(&["init", "--quiet", "--initial-branch=main"]).await?;
         stage.git(&["config", "user.name", "Ralph's demo"]).await?;
         stage.git(&["config", "user.email", "demo@localhost"]).await?;
@@ -61,15 +69,9 @@ impl Stage {
         Ok(stage)
     }
 
-    /// What git sees of the surroundings: no settings but the repository's own.
-    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        vec![
-            ("PATH".into(), path),
-            ("HOME".into(), self.root.join("home").into()),
-            ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
-            ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
-        ]
+    /// What people call the project.
+    pub(super) fn name(&self) -> String {
+        self.project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// Leaves it where it is; the repository.
@@ -79,7 +81,8 @@ impl Stage {
     }
 
     async fn git(&self, args: &[&str]) -> Result<(), CliError> {
-        let command = Command::new("git", &self.project.root).args(args).envs(self.environment());
+        let command =
+            Command::new("git", &self.project.root).args(args).envs(self.project.environment.iter().flatten().cloned());
         let done = capture(&command, Duration::from_secs(60), 1 << 20)
             .await
             .map_err(|error| CliError::failed("git is needed and could not be run", &error))?;
@@ -89,6 +92,17 @@ impl Stage {
         let said = String::from_utf8_lossy(&done.stderr);
         Err(CliError::fault(format!("`{command}` failed in {}: {}", shown(&self.project.root), said.trim())))
     }
+}
+
+/// What git sees of the surroundings: no settings but the repository's own.
+fn environment(root: &Path) -> Vec<(OsString, OsString)> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    vec![
+        ("PATH".into(), path),
+        ("HOME".into(), root.join("home").into()),
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+    ]
 }
 
 fn shown(path: &Path) -> String {

@@ -2,6 +2,12 @@
 
 use super::Check;
 
+/// Where Claude Code looks for the command `/btw`, from the repository's root.
+pub(crate) const BTW_PATH: &str = ".claude/commands/btw.md";
+
+/// What the command says: show what waits, and write down what the person answers.
+pub(crate) const BTW: &str = include_str!("btw.md");
+
 /// `ralph.toml`: what was found, and beside it, commented out, what one may want next.
 pub(crate) fn settings(agent: Option<&str>, check: Option<&Check>) -> String {
     format!("{HEAD}\n{}\n{}\n{TAIL}", agent_part(agent), verify_part(check))
@@ -108,7 +114,12 @@ that tells so. After the box, an item reads like this:
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::ledger::{MarkdownPrd, NoteKind};
+    use std::{collections::BTreeSet, time::SystemTime};
+
+    use ralph_core::{
+        Decision, DecisionKind, DiffStat, Proposal, Question, RunId,
+        ledger::{MarkdownPrd, NoteKind},
+    };
 
     use super::*;
     use crate::settings::Settings;
@@ -141,6 +152,26 @@ mod tests {
             toml::from_str::<Settings>(&open.join("\n")).unwrap();
             assert!(open.len() - open.iter().filter(|line| line.starts_with('#')).count() > 15, "{open:#?}");
             assert!(text.lines().all(|line| line.chars().count() <= 120));
+        }
+    }
+
+    /// The command reads what `ralph btw --json` prints: every part of a question that it names is there.
+    #[test]
+    fn the_command_names_what_a_question_has() {
+        let mut question = Question::new(DecisionKind::Choice, "Which?").with_options(["a"]).with_recommendation("a");
+        question.from_agent = true;
+        let mut asked =
+            Decision::new("key", RunId::new("run"), "P1", question, SystemTime::UNIX_EPOCH).with_item("R01");
+        asked.kept = Some("refs/ralph/parked/x".to_owned());
+        asked.stat = Some(DiffStat::default());
+        (asked.said, asked.output) = ("said".to_owned(), "output".to_owned());
+        asked.proposed = vec![Proposal { title: "title".to_owned(), criteria: Vec::new(), verify: None }];
+        let document = serde_json::json!({ "decision": asked });
+        let named: BTreeSet<&str> = BTW.split('`').filter(|text| text.starts_with("decision.")).collect();
+        assert!(named.len() > 8, "{named:?}");
+        for name in named {
+            let pointer = format!("/{}", name.replace('.', "/"));
+            assert!(document.pointer(&pointer).is_some_and(|found| !found.is_null()), "{name}");
         }
     }
 

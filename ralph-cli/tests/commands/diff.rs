@@ -1,20 +1,43 @@
 use super::support::{Scratch, filters};
 
+/// Work that was accepted at once, after a retry, not at all because git ignores a part of it, and none.
+fn worked_on() -> Scratch {
+    let agent = "case $RALPH_ITEM_ID in \
+                 R01) echo hello >greeting ;; \
+                 R02) if [ -e total ]; then echo 0 >>total; else echo 7 >total; fi ;; \
+                 R03) echo open >hours; echo Monday >hours.cache ;; \
+                 esac";
+    let scratch = Scratch::repo(&[
+        (".gitignore", "*.cache\n"),
+        (
+            "ralph-loop/PRD-P1.md",
+            "- [ ] R01: Greet\n  Verify: test -s greeting\n\
+             - [ ] R02: Add up\n  Verify: grep 0 total\n\
+             - [ ] R03: Say when it is open\n  Verify: grep Monday hours.cache\n\
+             - [ ] R04: Sing\n  Verify: test -s song\n",
+        ),
+        (
+            "ralph-loop/ralph.toml",
+            &format!("agent.backend = \"command\"\nagent.command = [\"sh\", \"-c\", '''{agent}''']\n"),
+        ),
+    ]);
+    let run = scratch.ralph(&["run"]);
+    assert_eq!(run.code, 12, "{}{}", run.stdout, run.stderr);
+    scratch
+}
+
 #[test]
 fn work_is_shown_with_where_it_stands() {
-    let scratch = Scratch::empty();
-    let demo = scratch.ralph_in(&scratch.home(), &["demo", "--keep"]);
-    let folder = demo.stdout.lines().find_map(|line| line.trim().strip_prefix("cd ")).unwrap();
-    let ralph = |args: &[&str]| scratch.ralph_in(folder.as_ref(), args);
+    let scratch = worked_on();
     let mut shown = String::new();
     for args in [
         ["diff", "--stat"].as_slice(),
         &["diff", "R02"],
-        &["diff", "DEMO/R03"],
-        &["diff", "R05"],
+        &["diff", "P1/R03"],
+        &["diff", "R04"],
         &["diff", "R01", "--stat", "--color=always"],
     ] {
-        let said = ralph(args);
+        let said = scratch.ralph(args);
         shown.push_str(&format!("$ ralph {} ({})\n{}{}\n", args.join(" "), said.code, said.stdout, said.stderr));
     }
     insta::with_settings!({filters => filters()}, { insta::assert_snapshot!(shown) });

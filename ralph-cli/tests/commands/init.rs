@@ -58,3 +58,30 @@ fn an_unknown_agent_changes_nothing() {
     }
     assert!(!scratch.path().join("ralph-loop").exists());
 }
+
+#[test]
+fn a_command_for_claude_code_is_written_once() {
+    let scratch = Scratch::repo(&[("Makefile", "test:\n\techo fine\n")]);
+    let said = scratch.ralph(&["init", "--agent", "claude", "--claude"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let command = scratch.read(".claude/commands/btw.md");
+    insta::assert_snapshot!(scratch.stable(&format!("{}\n--- .claude/commands/btw.md\n{command}", said.stdout)));
+    assert!(command.lines().all(|line| line.chars().count() <= 120));
+
+    scratch.commit("Begin with Ralph");
+    let again = scratch.ralph(&["init", "--claude"]);
+    assert!(again.code == 0 && again.stdout.contains("left   .claude/commands/btw.md as it is\n"), "{again:?}");
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_command_of_ones_own_stays() {
+    let scratch = Scratch::repo(&[(".claude/commands/btw.md", "mine\n"), ("README.md", "hello\n")]);
+    let said = scratch.ralph(&["init", "--claude"]);
+    assert!(said.code == 0 && said.stdout.contains("left   .claude/commands/btw.md as it is\n"), "{said:?}");
+    assert_eq!(scratch.read(".claude/commands/btw.md"), "mine\n");
+    // The control: it is written only where it is asked for.
+    let scratch = Scratch::repo(&[("README.md", "hello\n")]);
+    assert_eq!(scratch.ralph(&["init"]).code, 0);
+    assert!(!scratch.path().join(".claude").exists());
+}

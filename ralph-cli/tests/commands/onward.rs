@@ -66,6 +66,70 @@ fn the_doctor_tries_the_items_own_verifiers() {
     assert!(good.code == 0 && good.stdout.contains("1 open item can judge"), "{}", good.stdout);
 }
 
+#[test]
+fn answers_are_taken_up_later() {
+    let scratch = asking();
+    assert_eq!(scratch.ralph(&["run"]).code, 10);
+    let resume = || scratch.ralph(&["btw", "--resume"]);
+    let early = resume();
+    assert!(early.code == 0 && early.stdout.contains("D-001") && !early.stderr.contains("resuming"), "{early:?}");
+    let answer = scratch.ralph(&["btw", "--answer", "D-001=Resend"]);
+    assert!(answer.code == 0 && answer.stdout == "repo:D-001 P1/R01: Resend\n", "{answer:?}");
+    assert!(scratch.read("ralph-loop/PRD-P1.md").contains("- [ ] R01"), "nobody said to go on");
+    let later = resume();
+    assert!(later.code == 0 && later.stderr.contains("resuming repo"), "{later:?}");
+    assert!(scratch.read("ralph-loop/PRD-P1.md").contains("- [x] R01"));
+    let again = resume();
+    assert!(again.code == 0 && !again.stderr.contains("resuming"), "{again:?}");
+}
+
+/// The file of `ralph init --claude` tells another program what to call, and what it reads.
+#[test]
+fn the_command_for_claude_code_names_what_there_is() {
+    let scratch = asking();
+    assert_eq!(scratch.ralph(&["init", "--claude"]).code, 0);
+    let text = scratch.read(".claude/commands/btw.md");
+    let (head, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+    assert!(head.lines().any(|line| line == "allowed-tools: Bash(ralph btw:*)"), "{head}");
+    assert!(head.lines().any(|line| line.starts_with("description: ")), "{head}");
+
+    let mut named = 0;
+    let calls = body.split('`').chain(body.lines().map(str::trim)).filter_map(|text| text.strip_prefix("ralph "));
+    for call in calls {
+        let words: Vec<&str> = call.split_whitespace().collect();
+        let help = scratch.ralph(&[words[0], "--help"]);
+        assert_eq!(help.code, 0, "`ralph {}` is no command", words[0]);
+        for flag in words.iter().filter(|word| word.starts_with("--")) {
+            let is_flag = |known: &str| known.split([' ', ',']).any(|word| word == *flag);
+            assert!(help.stdout.lines().any(is_flag), "`ralph {}` has no {flag}", words[0]);
+            named += 1;
+        }
+    }
+    assert!(named > 2, "only {named} flags were found");
+
+    assert_eq!(scratch.ralph(&["run"]).code, 10);
+    let shown = scratch.ralph(&["btw", "--json"]).stdout;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    for (name, place) in [
+        ("pending", &shown),
+        ("notes", &shown),
+        ("project", &shown["pending"][0]),
+        ("waited_s", &shown["pending"][0]),
+        ("root", &shown["pending"][0]),
+        ("id", &shown["pending"][0]),
+        ("expected", &shown["pending"][0]),
+        ("decision", &shown["pending"][0]),
+    ] {
+        assert!(body.contains(&format!("`{name}")), "{name} is not told of");
+        assert!(!place[name].is_null(), "{name}: {shown}");
+    }
+    // And what it is told to run does what it is told to do.
+    let id = shown["pending"][0]["id"].as_str().unwrap();
+    let project = shown["pending"][0]["project"].as_str().unwrap();
+    let answer = scratch.ralph(&["btw", "--answer", &format!("{project}:{id}=it's Resend")]);
+    assert!(answer.code == 0 && answer.stdout.contains("it's Resend"), "{answer:?}");
+}
+
 /// Commands of later versions that a message may name, and says so.
 const LATER: &[&str] = &["approve", "prd"];
 

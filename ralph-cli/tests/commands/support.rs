@@ -60,6 +60,11 @@ impl Scratch {
         self.root.join("home")
     }
 
+    /// Where the calls put what is temporary.
+    pub(super) fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
     pub(super) fn write(&self, name: &str, text: &str) {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -143,5 +148,6 @@ pub(super) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"\b[0-9a-f]{7,12}\b", "[commit]"),
         (r"\(\d+\.\d s", "(0.0 s"),
         (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ?", "[time]"),
+        (r"\b\d{4}-\d\d-\d\d\b", "[date]"),
     ]
 }

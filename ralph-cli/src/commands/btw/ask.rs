@@ -24,7 +24,7 @@ pub(super) async fn ask(desk: &Desk, by: &str) -> Result<Vec<Given>, CliError> {
     output::print(&format!("{}; an empty line leaves one for later.\n", count(pending.len() as u64, "question")))?;
     let mut given = Vec::new();
     for one in pending {
-        output::print(&format!("\n{}", page::question(&one)))?;
+        output::print(&format!("\n{}", page::question(&one.project.name, one.queued)))?;
         loop {
             let Some(said) = read("> ")? else { return Ok(given) };
             if said.trim().is_empty() {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    DecisionId, Reply, chain,
+    DecisionId, Reply, StopReason, chain,
     ledger::{FileDecisions, Holder, Ledger, LedgerLock, LockError, Presence, Queued, Registry},
 };
 use serde::Serialize;
@@ -222,8 +222,8 @@ impl Desk {
         Ok(given)
     }
 
-    /// The plans about which something was answered and of which no run is on, each once.
-    pub(super) fn resumable(&self, given: &[Given]) -> Vec<Resumable<'_>> {
+    /// The plans about which something was answered and of which no run is on, each once: just now, or also `earlier`.
+    pub(super) fn resumable(&self, given: &[Given], earlier: bool) -> Vec<Resumable<'_>> {
         let mut plans: Vec<Resumable<'_>> = Vec::new();
         for given in given.iter().filter(|given| !given.live) {
             let Some(project) = self.projects.iter().find(|project| project.root == given.root) else { continue };
@@ -232,6 +232,11 @@ impl Desk {
             let plan = info.map(|info| project.root.join(info.plan));
             if !plans.iter().any(|known| known.project.root == project.root && known.plan == plan) {
                 plans.push(Resumable { project, plan });
+            }
+        }
+        for project in self.projects.iter().filter(|project| earlier && project.was_answered()) {
+            if !plans.iter().any(|known| known.project.root == project.root) {
+                plans.push(Resumable { project, plan: project.last_plan() });
             }
         }
         plans
@@ -271,8 +276,23 @@ impl Desktop {
         Ok(Some(PlanFile::open(&project, &project.root.join(info.plan), &settings.verify)))
     }
 
+    /// The plan of the last run, which goes on.
+    pub(super) fn last_plan(&self) -> Option<PathBuf> {
+        let (_, info) = runs::find(&self.ledger, None).ok()??;
+        Some(self.root.join(info.plan))
+    }
+
+    /// Whether the last run stopped before something that it asked was answered.
+    fn was_answered(&self) -> bool {
+        let Ok(Some((run, _))) = runs::find(&self.ledger, None) else { return false };
+        let records = runs::records(&self.ledger, &run).unwrap_or_default();
+        let stopped = runs::last_stop(&records).is_some_and(|reason| reason != StopReason::Success);
+        let mut asked = self.all.iter().filter(|queued| queued.decision.run == run && queued.answer().is_some());
+        stopped && asked.any(|queued| !answers::taken_in(&self.ledger, queued))
+    }
+
     fn project(&self) -> Project {
-        Project { root: self.root.clone(), ledger: self.ledger.clone() }
+        Project { root: self.root.clone(), ledger: self.ledger.clone(), environment: None }
     }
 
     /// Brings answers to their end; `None` where a run is on, which does.
@@ -290,7 +310,7 @@ impl Desktop {
 }
 
 /// The phase of a question, and its item where it concerns one.
-pub(super) fn place(queued: &Queued) -> String {
+pub(crate) fn place(queued: &Queued) -> String {
     let item = queued.decision.item.as_ref().map(|item| format!("/{item}")).unwrap_or_default();
     format!("{}{item}", queued.decision.phase)
 }

@@ -9,6 +9,8 @@ use std::path::Path;
 use ralph_core::DecisionId;
 use serde::Serialize;
 
+pub(crate) use self::{desk::place, page::question};
+
 use self::desk::{Desk, Given};
 use crate::{args, error::CliError, operator, output, report::SCHEMA_VERSION};
 
@@ -18,13 +20,16 @@ pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliErr
         return desk.forget(project);
     }
     let given = if args.answer.is_empty() {
-        if args.json {
-            output::print_json(&page::document(&desk))?;
-            return Ok(0);
-        }
-        if !ask::is_possible() {
-            output::print(&page::page(&desk))?;
-            return Ok(0);
+        if args.json || !ask::is_possible() {
+            if args.resume {
+                operator::not_from_a_session(desk.ledgers(), "resume")?;
+            }
+            if args.json {
+                output::print_json(&page::document(&desk))?;
+            } else {
+                output::print(&page::page(&desk))?;
+            }
+            return if args.resume { resume(&desk, &[], args).await } else { Ok(0) };
         }
         operator::not_from_a_session(desk.ledgers(), "answer")?;
         ask::ask(&desk, &operator::name(args.by.as_deref())).await?
@@ -58,7 +63,7 @@ fn report(given: &[Given], json: bool) -> Result<(), CliError> {
 /// Takes up the runs of the projects that were answered, where that is wanted.
 async fn resume(desk: &Desk, given: &[Given], args: &args::Btw) -> Result<u8, CliError> {
     let mut code = 0;
-    for resumable in desk.resumable(given) {
+    for resumable in desk.resumable(given, args.resume) {
         let wanted = args.resume || (!args.json && ask::resume(&resumable.project.name)?);
         if wanted {
             anstream::eprintln!("resuming {}", resumable.project.name);

@@ -31,20 +31,19 @@ pub(super) fn page(desk: &Desk) -> String {
     let _ = writeln!(page, "{} {verb} for you.", count(pending.len() as u64, "question"));
     for one in &pending {
         page.push('\n');
-        page.push_str(&question(one));
+        page.push_str(&question(&one.project.name, one.queued));
     }
     page.push_str("\nAnswer with `ralph btw --answer PROJECT:D-007=…`; `ralph diff ITEM` shows the work.\n");
     page
 }
 
 /// One question with everything that belongs to it.
-pub(super) fn question(pending: &Pending<'_>) -> String {
-    let Pending { project, queued } = pending;
+pub(crate) fn question(project: &str, queued: &Queued) -> String {
     let decision = &queued.decision;
     let asked = &decision.question;
     let waited = waited(queued.waited(SystemTime::now()));
     let mut text =
-        format!("{}:{}  {}  {}{waited}\n", printable(&project.name), queued.id, asked.kind, printable(&place(queued)));
+        format!("{}:{}  {}  {}{waited}\n", printable(project), queued.id, asked.kind, printable(&place(queued)));
     let mut part = |label: &str, body: &str, most: usize| {
         if body.trim().is_empty() {
             return;

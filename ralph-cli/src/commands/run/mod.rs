@@ -22,7 +22,6 @@ use ralph_core::{
 use self::{
     hold::{Held, Taken, hold},
     prepare::{Prepared, prepare},
-    state_page::StatePage,
 };
 use crate::{
     args,
@@ -32,7 +31,7 @@ use crate::{
     runs, wire,
 };
 
-pub(crate) use self::prepare::info;
+pub(crate) use self::{prepare::info, state_page::StatePage};
 
 pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliError> {
     let prepared = prepare(directory, args).await?;

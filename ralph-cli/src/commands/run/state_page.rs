@@ -12,7 +12,7 @@ use crate::{plan::PlanFile, runs};
 
 /// Writes the page while a run goes on.
 #[derive(Debug)]
-pub(super) struct StatePage {
+pub(crate) struct StatePage {
     ledger: Ledger,
     plan: PlanFile,
     name: String,
@@ -21,7 +21,7 @@ pub(super) struct StatePage {
 
 impl StatePage {
     /// For the plan that records call `name`.
-    pub(super) fn new(ledger: Ledger, plan: PlanFile, name: String) -> Self {
+    pub(crate) fn new(ledger: Ledger, plan: PlanFile, name: String) -> Self {
         Self { ledger, plan, name, machine: Mutex::default() }
     }
 
