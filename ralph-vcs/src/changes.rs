@@ -81,7 +81,7 @@ impl GitVcs {
 }
 
 /// Reads `:mode mode id id letter NUL path NUL`; `None` for what is not such a list.
-fn parse(list: &[u8]) -> Option<Vec<RawChange>> {
+pub(crate) fn parse(list: &[u8]) -> Option<Vec<RawChange>> {
     let mut changes = Vec::new();
     let mut fields = list.split(|byte| *byte == 0);
     while let Some(meta) = fields.next().filter(|meta| !meta.is_empty()) {

@@ -76,7 +76,7 @@ impl GitVcs {
     }
 }
 
-fn find_git(options: &GitOptions, environment: &Environment) -> Result<PathBuf, VcsError> {
+pub(crate) fn find_git(options: &GitOptions, environment: &Environment) -> Result<PathBuf, VcsError> {
     let program = options.git.clone().unwrap_or_else(|| "git".into());
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let found = which::which_in(&program, environment.get("PATH"), folder).map_err(|_| {
@@ -95,7 +95,7 @@ fn absolute(path: &Path) -> Result<PathBuf, VcsError> {
     std::path::absolute(path).map_err(|error| VcsError::Refused(format!("{}: {error}", path.display())))
 }
 
-async fn version(git: &Git, cx: &Cx) -> Result<String, VcsError> {
+pub(crate) async fn version(git: &Git, cx: &Cx) -> Result<String, VcsError> {
     let said = line(&git.call("version").ok(cx).await?);
     let version = said.split_whitespace().nth(2).unwrap_or_default().to_owned();
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -106,15 +106,15 @@ async fn version(git: &Git, cx: &Cx) -> Result<String, VcsError> {
 }
 
 /// Where a repository's parts are.
-struct Found {
-    root: Option<PathBuf>,
-    git_dir: PathBuf,
+pub(crate) struct Found {
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) git_dir: PathBuf,
     common_dir: PathBuf,
     sha256: bool,
 }
 
 impl Found {
-    async fn at(git: &Git, folder: &Path, cx: &Cx) -> Result<Self, VcsError> {
+    pub(crate) async fn at(git: &Git, folder: &Path, cx: &Cx) -> Result<Self, VcsError> {
         let parse = async |what: &str| {
             let call = git.call("rev-parse").args(["--path-format=absolute", what]);
             let output = call.folder(folder).run(cx).await?;
@@ -147,7 +147,7 @@ impl Found {
     }
 }
 
-fn check_ledger(ledger: &str) -> Result<(), VcsError> {
+pub(crate) fn check_ledger(ledger: &str) -> Result<(), VcsError> {
     let fine = |part: &str| !part.is_empty() && part != "." && part != ".." && part != ".git";
     if ledger.trim_matches('/').split('/').all(fine) && !ledger.starts_with('/') {
         return Ok(());

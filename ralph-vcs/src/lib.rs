@@ -23,7 +23,10 @@
 //! # }
 //! ```
 //!
-//! [`FolderVcs`] does the same for work that is not in git, by copies.
+//! [`GitVcs`] also carries work over to a later tip ([`Rebase`](ralph_core::Rebase)), [`GitPublish`] pushes the run's
+//! branch, and [`LedgerCommit`] commits what an answer changed in the control folder on the operator's own branch.
+//!
+//! [`FolderVcs`] stands, takes and accepts revisions for work that is not in git, by copies.
 //!
 //! Unix only: sites are walked by open folders, so that no link is ever followed.
 
@@ -48,6 +51,8 @@ mod index;
 mod judge;
 mod keep;
 mod keep_list;
+mod ledger_commit;
+mod ledger_index;
 mod links;
 mod options;
 mod place;
@@ -71,6 +76,7 @@ pub use crate::{
     folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,
     history::{Kept, Logged},
+    ledger_commit::{LedgerCommit, LedgerCommitted, decision_subject},
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},
     publish::GitPublish,

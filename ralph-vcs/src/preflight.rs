@@ -226,21 +226,25 @@ impl GitVcs {
     }
 
     fn look_around(&self, report: &mut Preflight) {
-        let states = [
-            ("MERGE_HEAD", "a merge"),
-            ("rebase-merge", "a rebase"),
-            ("rebase-apply", "a rebase"),
-            ("CHERRY_PICK_HEAD", "a cherry-pick"),
-            ("REVERT_HEAD", "a revert"),
-            ("BISECT_LOG", "a bisection"),
-        ];
-        for (file, what) in states {
-            if self.git_dir.join(file).exists() {
-                report.notes.push(format!("{what} is under way in your checkout; it stays as it is"));
-            }
+        for what in under_way(&self.git_dir) {
+            report.notes.push(format!("{what} is under way in your checkout; it stays as it is"));
         }
         if self.root.is_none() {
             report.notes.push("this is a bare repository".to_owned());
         }
     }
+}
+
+/// What is under way in the checkout of `git_dir` and not yet at its end.
+pub(crate) fn under_way(git_dir: &std::path::Path) -> Vec<&'static str> {
+    let states = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("sequencer", "a cherry-pick or revert of several commits"),
+        ("BISECT_LOG", "a bisection"),
+    ];
+    states.into_iter().filter(|(file, _)| git_dir.join(file).exists()).map(|(_, what)| what).collect()
 }

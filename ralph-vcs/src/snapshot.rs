@@ -266,7 +266,7 @@ fn nothing(tree: Digest, kind: FindingKind) -> Snapshot {
     Snapshot { revision: None, tree, stat: DiffStat::default(), findings: findings.into_list() }
 }
 
-fn terminated(paths: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn terminated<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {
         list.extend_from_slice(path);

@@ -17,7 +17,7 @@ use crate::{
     plan::{PlanFile, ReadPlan},
     project::Project,
     report::{SCHEMA_VERSION, count},
-    settings::{self, Settings},
+    settings::{self, Dependencies, Policy, Settings},
     wire,
 };
 
@@ -27,6 +27,9 @@ struct Report {
     schema_version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
+    /// What a person is asked about whatever the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policies: Option<String>,
     /// What a run would be refused for.
     problems: Vec<Found>,
     /// What stops nothing.
@@ -82,7 +85,8 @@ impl Found {
 
 pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
-    let mut report = Report { schema_version: SCHEMA_VERSION, plan: None, problems: Vec::new(), notes: Vec::new() };
+    let mut report =
+        Report { schema_version: SCHEMA_VERSION, plan: None, policies: None, problems: Vec::new(), notes: Vec::new() };
     let mut looking = Looking { project: &project, report: &mut report };
     let settings = looking.settings(&args.overrides.set);
     let read = match project.plan(args.plan.as_deref()) {
@@ -205,9 +209,7 @@ impl Looking<'_> {
         if let Err(error) = wire::policies(settings) {
             self.problem(Found::new("settings", error.to_string()));
         }
-        if settings.policy.public_api.is_empty() {
-            self.note(Found::new("policy", "no paths are named as the public API (`policy.public_api`)"));
-        }
+        self.report.policies = Some(policies(&settings.policy));
     }
 
     /// Under a verifier that is green before any work, any change passes.
@@ -289,6 +291,26 @@ fn quoted(commands: &[String]) -> String {
     commands.join(" and ")
 }
 
+/// The policies in one line.
+fn policies(policy: &Policy) -> String {
+    let globs = |globs: &[String]| match globs.len() {
+        0 => "none configured".to_owned(),
+        some => count(some as u64, "glob"),
+    };
+    format!(
+        "dependencies: {}; security: {}; database: {}; public API: {}; protected: {}",
+        match policy.dependencies {
+            Dependencies::Ask => "ask",
+            Dependencies::Allow => "allow",
+            Dependencies::Refuse => "refuse",
+        },
+        globs(&policy.security),
+        globs(&policy.database),
+        globs(&policy.public_api),
+        policy.protected.join(", ")
+    )
+}
+
 fn page(report: &Report, read: Option<&ReadPlan>) -> String {
     let mut page = String::new();
     if let (Some(name), Some(read)) = (&report.plan, read) {
@@ -305,7 +327,9 @@ fn page(report: &Report, read: Option<&ReadPlan>) -> String {
             0 => String::new(),
             _ => format!(", checked by {}", quoted(&common.into_iter().cloned().collect::<Vec<_>>())),
         };
-        page.push_str(&format!("{name}: {items}{in_phases}, {open} open{}\n\n", printable(&by)));
+        page.push_str(&format!("{name}: {items}{in_phases}, {open} open{}\n", printable(&by)));
+        let policies = report.policies.as_deref().unwrap_or("unknown");
+        page.push_str(&format!("policies: {}\n\n", printable(policies)));
     }
     for (mark, list) in [("✗", &report.problems), ("⚠", &report.notes)] {
         list.iter().for_each(|found| page.push_str(&format!("{mark} {}\n", found.render())));

@@ -82,6 +82,10 @@ struct Row {
     title: String,
     status: ItemStatus,
     attempts: Vec<Glyph>,
+    /// How many of the attempts were sessions: work that comes back with an answer needs none.
+    sessions: u64,
+    /// What they cost in all; nothing where one of them did not say.
+    cost: Option<Usd>,
     /// Whether its work was verified twice, and where it is.
     verified: Verified,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,13 +125,18 @@ impl Overview {
     pub(crate) fn new(known: &Known<'_>) -> Self {
         let mut machine = Machine::new();
         let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
+        let mut bills: BTreeMap<ItemRef, (u64, Option<Usd>)> = BTreeMap::new();
         for record in known.records {
             // A journal that does not fold is told by whoever opens it for writing.
             let _ = machine.apply(&record.fact);
             if let Fact::Marked { iteration, .. } = &record.fact {
+                let bill = bills.entry(iteration.item.clone()).or_insert((0, Some(Usd::ZERO)));
+                bill.0 += u64::from(iteration.sessions);
+                bill.1 = bill.1.zip(iteration.cost).map(|(sum, cost)| sum + cost);
                 last.insert(iteration.item.clone(), iteration.clone());
             }
         }
+        let bill = |item: &ItemRef| bills.get(item).copied().unwrap_or((0, Some(Usd::ZERO)));
         let mut glyphs = attempts(known.records);
         let several = known.plan.phases.len() > 1;
         let mut items = Vec::new();
@@ -139,6 +148,8 @@ impl Overview {
                     title: item.title.chars().take(200).collect(),
                     status: item.status,
                     attempts: glyphs.remove(&name).unwrap_or_default(),
+                    sessions: bill(&name).0,
+                    cost: bill(&name).1,
                     verified: if known.on_branch.contains(&name) {
                         Verified::OnBranch
                     } else if machine.accepted().contains_key(&name) || known.elsewhere.contains(&name) {
@@ -255,14 +266,9 @@ impl Overview {
                 page.push_str(" (marked by hand)");
             }
             if let Some(last) = current {
-                let cost = last.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+                let cost = row.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
                 let commit = last.revision.as_ref().map(|revision| format!(", {}", revision.short()));
-                let _ = write!(
-                    page,
-                    " ({}, {cost}{})",
-                    count(row.attempts.len() as u64, "session"),
-                    commit.unwrap_or_default()
-                );
+                let _ = write!(page, " ({}, {cost}{})", count(row.sessions, "session"), commit.unwrap_or_default());
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
                     for line in lines(detail) {
                         let _ = write!(page, "\n{DETAIL}{line}");
@@ -331,6 +337,9 @@ impl Overview {
                     );
                 }
                 return;
+            }
+            StopReason::ManualGate if self.pending.is_empty() => {
+                "put right on the branch what was rejected, then `ralph run` asks again"
             }
             StopReason::AwaitingDecisions | StopReason::ManualGate | StopReason::Checkpoint => {
                 "answer with `ralph btw`, then `ralph run` goes on"

@@ -102,6 +102,9 @@ fn attributes_and_settings_in_the_tree_are_data() {
     scratch.agent(&format!(
         "{DILIGENT}\n{PLANT}\ncp .git/config .gitconfig; cp \"$NOTES/attributes\" .gitattributes; rm -f \"$NOTES/ran\""
     ));
+    // They are protected, so that a person is asked; then they are files like others.
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    scratch.ralph(&["btw", "--answer", "D-001=approve"]);
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.note("ran"), "");
     assert!(scratch.files(BRANCH).contains(&".gitattributes".to_owned()));

@@ -361,8 +361,11 @@ impl Machine {
 
 /// What a person is asked about items that a session would add.
 fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
-    let count = if items.len() == 1 { "an item".to_owned() } else { format!("{} items", items.len()) };
-    let text = format!("The agent that worked on {} proposes {count} more. Add?", iteration.item.item);
+    let more = match items.len() {
+        1 => "one more item. Add it?".to_owned(),
+        several => format!("{several} more items. Add them?"),
+    };
+    let text = format!("The agent that worked on {} proposes {more}", iteration.item.item);
     Query {
         phase: iteration.item.phase.clone(),
         question: Question::new(DecisionKind::Scope, text),

@@ -12,6 +12,7 @@ mod features;
 mod findings;
 mod history;
 mod hostile;
+mod ledger_commit;
 mod publish;
 mod rebase;
 mod refusals;

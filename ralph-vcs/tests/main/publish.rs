@@ -202,11 +202,11 @@ async fn a_remote_that_hangs_is_left_at_the_deadline() {
         pids.display()
     );
     pair.hook("pre-receive", &hang);
-    let publish = GitPublish::open(&vcs, "origin").await.unwrap().with_deadline(Duration::from_millis(900));
+    let publish = GitPublish::open(&vcs, "origin").await.unwrap().with_deadline(Duration::from_secs(2));
     let began = Instant::now();
     let why = refused(&publish, &first).await;
     assert!(began.elapsed() < Duration::from_secs(20));
-    assert!(why.contains("had not ended after 1 s") && why.contains("please wait"), "{why}");
+    assert!(why.contains("had not ended after 2 s") && why.contains("please wait"), "{why}");
     assert!(pair.refs().is_empty());
     let pids = fs::read_to_string(&pids).unwrap();
     assert_eq!(pids.lines().count(), 2);
@@ -217,7 +217,7 @@ async fn a_remote_that_hangs_is_left_at_the_deadline() {
     // A caller that has less time, or none any more.
     let cx = Cx::new().with_time_limit(Duration::from_millis(300), std::time::SystemTime::now());
     let patient = GitPublish::open(&vcs, "origin").await.unwrap();
-    assert!(matches!(patient.publish(&first, &cx).await, Err(VcsError::Ended("push"))));
+    assert!(matches!(patient.publish(&first, &cx).await, Err(VcsError::Ended(_))));
     fs::remove_file(pair.bare.join("hooks/pre-receive")).unwrap();
     push(&publish.with_deadline(Duration::from_secs(60)), &first).await.unwrap();
     assert_eq!(pair.refs().len(), 1);

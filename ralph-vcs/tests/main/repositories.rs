@@ -2,8 +2,8 @@
 
 use std::{fs, path::PathBuf};
 
-use ralph_core::{Accepted, Cx, Revision, Vcs, VcsError};
-use ralph_vcs::{GitOptions, GitVcs};
+use ralph_core::{Accepted, Cx, Rebase, Rebased, Revision, Vcs, VcsError};
+use ralph_vcs::{GitOptions, GitVcs, LedgerCommit, LedgerCommitted};
 
 use crate::support::{
     BRANCH, CLEAN, Repo, WORK, accept, files, git_program, place, program, read, seal, snap, start, write,
@@ -29,9 +29,44 @@ async fn works(options: GitOptions) -> (GitVcs, Revision) {
     let seal = seal("R02", 1);
     let kind = ralph_core::KeepKind::Parked;
     vcs.keep(&revision, kind, &seal.run, &seal.attempt, &Cx::new()).await.unwrap();
+    let site = place(&vcs, WORK, &base).await.folder;
+    write(&site.join("d/other"), "other\n");
+    let older = snap(&vcs, &base).await.revision.unwrap();
+    match vcs.rebase(&older, &revision, &seal, &Cx::new()).await.unwrap() {
+        Rebased::Onto(carried) => {
+            let changes = vcs.changes(&revision, &carried.revision.unwrap(), &Cx::new()).await.unwrap();
+            assert_eq!(changes.iter().map(|it| it.path.as_slice()).collect::<Vec<_>>(), [b"d/other"]);
+        }
+        Rebased::Conflict(paths) => panic!("{paths:?}"),
+    }
     let after = vcs.fingerprint(&Cx::new()).await.unwrap();
     assert_eq!(before.difference(&after).to_string(), "nothing changed");
     (vcs, revision)
+}
+
+/// The `[Decision]` commit is made, and not in the middle of something.
+async fn commits_answers(repo: &Repo) {
+    let ledger = LedgerCommit::open(&repo.options()).await.unwrap();
+    let commit = async || {
+        let files = ["ralph-loop/PRD.md".to_owned()];
+        ledger.commit("[Decision] D-001 R01: yes", &files, &Cx::new()).await.unwrap()
+    };
+    repo.commit("ralph-loop/PRD.md", "- [?] R01: x\n");
+    repo.git(&["checkout", "-qb", "aside"]);
+    repo.commit("README.md", "aside\n");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.commit("README.md", "main\n");
+    repo.try_git_in(&repo.root, &["cherry-pick", "aside"]);
+    repo.write("ralph-loop/PRD.md", "- [ ] R01: x\n");
+    let skipped = commit().await;
+    assert!(matches!(&skipped, LedgerCommitted::Skipped(why) if why.contains("a cherry-pick")), "{skipped:?}");
+    repo.git(&["cherry-pick", "--skip"]);
+    repo.write("ralph-loop/PRD.md", "- [ ] R01: x\n");
+    let committed = commit().await;
+    assert!(matches!(committed, LedgerCommitted::Committed { note: None, .. }), "{committed:?}");
+    assert_eq!(commit().await, LedgerCommitted::Nothing);
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(repo.git(&["for-each-ref", "refs/ralph/ledger"]), "");
 }
 
 #[tokio::test]
@@ -42,6 +77,7 @@ async fn sha256() {
     let site = place(&vcs, WORK, &revision).await.folder;
     assert_eq!(repo.git_in(&site, &["status", "--porcelain"]), "");
     assert_eq!(vcs.preflight(&Cx::new()).await.unwrap().object_format, "sha256");
+    commits_answers(&repo).await;
 }
 
 /// Git knows it since 2.45; with an older git under test there is nothing to test.
@@ -60,6 +96,7 @@ async fn reftable() {
     assert_eq!(repo.git_in(&site, &["status", "--porcelain"]), "");
     write(&site.join("x"), "x");
     let next = snap(&vcs, &revision).await.revision.unwrap();
+    commits_answers(&repo).await;
     // Held by a checkout: there no file says so.
     repo.git(&["checkout", "-q", BRANCH]);
     let refused = vcs.accept(&next, &revision, &Cx::new()).await;

@@ -1,6 +1,9 @@
 //! The questions as people and machines see them.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{
+    fmt::Write as _,
+    time::{Duration, SystemTime},
+};
 
 use ralph_core::{Proposal, ledger::Queued, printable};
 use serde::Serialize;
@@ -24,8 +27,8 @@ pub(super) fn page(desk: &Desk) -> String {
         page.push_str("Nothing waits for you.\n");
         return page;
     }
-    let _ =
-        writeln!(page, "{} you.", count(pending.len() as u64, "question").replace("question", "question waiting for"));
+    let verb = if pending.len() == 1 { "waits" } else { "wait" };
+    let _ = writeln!(page, "{} {verb} for you.", count(pending.len() as u64, "question"));
     for one in &pending {
         page.push('\n');
         page.push_str(&question(one));
@@ -39,7 +42,7 @@ pub(super) fn question(pending: &Pending<'_>) -> String {
     let Pending { project, queued } = pending;
     let decision = &queued.decision;
     let asked = &decision.question;
-    let waited = waited(queued.waited(std::time::SystemTime::now()));
+    let waited = waited(queued.waited(SystemTime::now()));
     let mut text =
         format!("{}:{}  {}  {}{waited}\n", printable(&project.name), queued.id, asked.kind, printable(&place(queued)));
     let mut part = |label: &str, body: &str, most: usize| {
@@ -86,6 +89,10 @@ fn proposed(proposal: &Proposal) -> String {
     text
 }
 
+fn stamp(at: SystemTime) -> String {
+    jiff::Timestamp::try_from(at).map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()).unwrap_or_default()
+}
+
 fn waited(waited: Duration) -> String {
     let minutes = waited.as_secs() / 60;
     match (minutes / 60, minutes % 60) {
@@ -109,18 +116,20 @@ pub(super) fn document(desk: &Desk) -> impl Serialize {
         root: String,
         priority: u64,
         waited_s: u64,
+        asked_at: String,
         /// What would be an answer.
         expected: String,
         #[serde(flatten)]
         queued: Queued,
     }
-    let now = std::time::SystemTime::now();
+    let now = SystemTime::now();
     let pending = desk.pending();
     let pending = pending.iter().map(|Pending { project, queued }| One {
         project: project.name.clone(),
         root: project.root.display().to_string(),
         priority: queued.decision.priority(now),
         waited_s: queued.waited(now).as_secs(),
+        asked_at: stamp(queued.decision.asked),
         expected: queued.decision.question.expected(),
         queued: Queued::clone(queued),
     });
