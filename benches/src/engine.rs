@@ -4,12 +4,15 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use ralph_agents::CommandAgent;
 use ralph_core::{
-    Budget, Observer, Outcome, Ralph,
+    Budget, DecisionKind, Observer, Outcome, Ralph,
     engine::Artifacts,
     ledger::{FileDecisions, JsonlJournal, Ledger, MarkdownPrd, Recorder, learnings},
 };
 use ralph_vcs::{GitOptions, GitVcs};
-use ralph_verify::CommandVerifier;
+use ralph_verify::{
+    CommandVerifier,
+    policy::{DEFAULT_DATABASE, DEFAULT_SECURITY, Dependencies, Paths, Protected},
+};
 
 use crate::stage::{AGENT, Stage};
 
@@ -34,6 +37,10 @@ pub async fn run(stage: &Stage, vcs: Arc<GitVcs>, watch: impl Observer) -> Outco
         Arc::new(CommandVerifier::default()),
         vcs,
     )
+    .gate(Dependencies::new())
+    .gate(Paths::new(DecisionKind::Security, DEFAULT_SECURITY).expect("globs"))
+    .gate(Paths::new(DecisionKind::Database, DEFAULT_DATABASE).expect("globs"))
+    .gate(Protected::new(["default"]).expect("globs"))
     .journal(JsonlJournal::new(ledger.runs_folder()), run.clone())
     .decisions(FileDecisions::new(ledger.clone()))
     .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))

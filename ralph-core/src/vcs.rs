@@ -243,7 +243,10 @@ pub trait Tree: Debug + Send + Sync + 'static {
     /// The content of the file at `path`, cut to `max` bytes; `None` where there is no file.
     async fn read(&self, path: &[u8], max: usize) -> Result<Option<Vec<u8>>, VcsError>;
 
-    /// The paths of all files below the folder `under` (empty: everywhere), sorted.
+    /// What is at `path`; `None` where nothing is, or a folder. Cheaper than reading it.
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError>;
+
+    /// The paths of all files and links below the folder `under` (empty: everywhere), sorted.
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError>;
 }
 

@@ -19,7 +19,7 @@ mod ledger {
     mod answers;
     mod at_once;
     mod decisions;
-    mod forgeries;
+    pub(crate) mod forgeries;
     mod forgery;
     mod journal;
     mod logs;

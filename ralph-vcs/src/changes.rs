@@ -1,7 +1,7 @@
 //! Which paths differ between two revisions. Only trees are compared, so that no file is read and nothing that
 //! attributes or settings name is run.
 
-use ralph_core::{Change, Cx, Digest, EntryKind, Revision, VcsError};
+use ralph_core::{Change, Cx, DiffStat, Digest, EntryKind, Revision, VcsError};
 
 use crate::{
     GitVcs,
@@ -60,6 +60,17 @@ impl GitVcs {
         Ok(changes.into_iter().map(plain).collect())
     }
 
+    /// How much is another in the tree `after`. Which paths are is remembered: it is asked next.
+    pub(crate) async fn stat(&self, before: &Digest, after: &Digest, cx: &Cx) -> Result<DiffStat, VcsError> {
+        let call = self.git.call("diff-tree").args(["-r", "--raw", "--numstat", "-z", "--no-renames", "--no-abbrev"]);
+        let call = call.args(["--no-ext-diff", "--no-textconv", "--ignore-submodules=none"]);
+        let list = call.args([before.as_str(), after.as_str(), "--"]).most(MOST_CHANGES).ok(cx).await?;
+        let (raw, numstat) = halves(&list);
+        let changes = sorted(raw)?;
+        self.memory().changes = Some((before.clone(), after.clone(), changes.into()));
+        Ok(count(numstat))
+    }
+
     /// What is another in the tree `after`, sorted by path.
     pub(crate) async fn raw_changes(
         &self,
@@ -70,14 +81,46 @@ impl GitVcs {
         if before == after {
             return Ok(Vec::new());
         }
+        if let Some((from, to, changes)) = &self.memory().changes
+            && (from, to) == (before, after)
+        {
+            return Ok(changes.to_vec());
+        }
         let call = self.git.call("diff-tree").args(["-r", "--raw", "-z", "--no-renames", "--no-abbrev"]);
         let call = call.args(["--ignore-submodules=none", before.as_str(), after.as_str(), "--"]);
-        let list = call.most(MOST_CHANGES).ok(cx).await?;
-        let unknown = || other("reading git's list of changes", "it has an entry that is not known");
-        let mut changes = parse(&list).ok_or_else(unknown)?;
-        changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        Ok(changes)
+        sorted(&call.most(MOST_CHANGES).ok(cx).await?)
     }
+}
+
+fn sorted(raw: &[u8]) -> Result<Vec<RawChange>, VcsError> {
+    let unknown = || other("reading git's list of changes", "it has an entry that is not known");
+    let mut changes = parse(raw).ok_or_else(unknown)?;
+    changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// The records of `--raw`, and those of `--numstat` behind them. Only the former begin with a colon.
+fn halves(list: &[u8]) -> (&[u8], &[u8]) {
+    let mut at = 0;
+    while list.get(at) == Some(&b':') {
+        let record = list[at..].iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(end, _)| end + 1).nth(1);
+        at += record.unwrap_or(list.len() - at);
+    }
+    list.split_at(at)
+}
+
+/// Adds up `added TAB removed TAB path NUL`; a binary file has `-` for both.
+fn count(numstat: &[u8]) -> DiffStat {
+    let mut stat = DiffStat { files: 0, added: Some(0), removed: Some(0) };
+    for record in numstat.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        let mut fields = record
+            .split(|byte| *byte == b'\t')
+            .map(|field| std::str::from_utf8(field).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0));
+        stat.files += 1;
+        stat.added = stat.added.zip(fields.next()).map(|(sum, more)| sum + more);
+        stat.removed = stat.removed.zip(fields.next()).map(|(sum, more)| sum + more);
+    }
+    stat
 }
 
 /// Reads `:mode mode id id letter NUL path NUL`; `None` for what is not such a list.
@@ -141,6 +184,17 @@ mod tests {
         assert_eq!(kinds, expected);
         assert_eq!(changes[0].after.as_ref().unwrap().id, "a1");
         assert_eq!(parse(b""), Some(vec![]));
+    }
+
+    #[test]
+    fn raw_records_come_before_numbers() {
+        let raw = b":000000 100644 0 a1 A\0:odd\0:100644 000000 d4 0 D\0w\0";
+        let numstat = b"1\t0\t:odd\0-\t-\tw\0";
+        let list = [&raw[..], &numstat[..]].concat();
+        assert_eq!(halves(&list), (&raw[..], &numstat[..]));
+        assert_eq!(halves(b""), (&b""[..], &b""[..]));
+        assert_eq!(halves(raw), (&raw[..], &b""[..]));
+        assert_eq!(count(numstat), DiffStat { files: 2, added: Some(1), removed: Some(0) });
     }
 
     #[test]

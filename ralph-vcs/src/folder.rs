@@ -14,8 +14,8 @@ use std::{
 };
 
 use ralph_core::{
-    Accepted, AttemptId, Caches, Change, Cx, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs,
-    VcsError, async_trait,
+    Accepted, AttemptId, Caches, Change, Cx, EntryKind, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot, Tip,
+    Tree, Vcs, VcsError, async_trait,
 };
 
 use crate::{
@@ -132,6 +132,14 @@ impl Tree for FolderTree {
         };
         bytes.truncate(max);
         Ok(Some(bytes))
+    }
+
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
+        Ok(self.content.files.get(path).map(|kind| match kind {
+            Kind::Link(_) => EntryKind::Link,
+            Kind::File { program: true, .. } => EntryKind::Executable,
+            Kind::File { program: false, .. } => EntryKind::File,
+        }))
     }
 
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {

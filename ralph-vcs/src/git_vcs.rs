@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 use crate::{
     accept::is_id,
     agent_git::AgentGit,
+    changes::RawChange,
     git::{Git, line},
     judge::Ledger,
     keep_list::KeepList,
@@ -67,6 +68,8 @@ pub(crate) struct Memory {
     /// Commits made by this process, and what they are built on.
     pub(crate) bases: BTreeMap<Revision, Revision>,
     pub(crate) pins: BTreeMap<Revision, Arc<str>>,
+    /// What the last comparison of two trees gave.
+    pub(crate) changes: Option<(Digest, Digest, Arc<[RawChange]>)>,
     /// Where the branch began, until its files were seen to be as its attributes say.
     pub(crate) unseen: Option<Revision>,
 }

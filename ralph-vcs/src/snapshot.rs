@@ -207,15 +207,6 @@ impl GitVcs {
         self.write_tree(guard, cx).await
     }
 
-    pub(crate) async fn stat(&self, base: &Digest, tree: &Digest, cx: &Cx) -> Result<DiffStat, VcsError> {
-        let call = self
-            .git
-            .call("diff-tree")
-            .args(["-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"])
-            .args(["--ignore-submodules=none", base.as_str(), tree.as_str()]);
-        Ok(count(&call.ok(cx).await?))
-    }
-
     pub(crate) async fn commit(
         &self,
         tree: &Digest,
@@ -277,18 +268,4 @@ pub(crate) fn terminated<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Ve
 
 pub(crate) fn os(path: &[u8]) -> &std::ffi::OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(path)
-}
-
-/// Adds up `added TAB removed TAB path NUL`; a binary file has `-` for both.
-fn count(numstat: &[u8]) -> DiffStat {
-    let mut stat = DiffStat { files: 0, added: Some(0), removed: Some(0) };
-    for record in numstat.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        let mut fields = record
-            .split(|byte| *byte == b'\t')
-            .map(|field| std::str::from_utf8(field).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0));
-        stat.files += 1;
-        stat.added = stat.added.zip(fields.next()).map(|(sum, more)| sum + more);
-        stat.removed = stat.removed.zip(fields.next()).map(|(sum, more)| sum + more);
-    }
-    stat
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ralph_core::{Cx, Revision, Tree, VcsError, async_trait};
+use ralph_core::{Cx, EntryKind, Revision, Tree, VcsError, async_trait};
 use tokio::sync::OnceCell;
 
 use crate::{GitVcs, git::Git};
@@ -12,8 +12,14 @@ use crate::{GitVcs, git::Git};
 struct GitTree {
     git: Git,
     revision: Revision,
-    /// Path to blob; read once.
-    files: OnceCell<BTreeMap<Vec<u8>, String>>,
+    /// Path to what is there; read once.
+    files: OnceCell<BTreeMap<Vec<u8>, Blob>>,
+}
+
+#[derive(Debug)]
+struct Blob {
+    kind: EntryKind,
+    id: String,
 }
 
 impl GitVcs {
@@ -24,7 +30,7 @@ impl GitVcs {
 }
 
 impl GitTree {
-    async fn files(&self) -> Result<&BTreeMap<Vec<u8>, String>, VcsError> {
+    async fn files(&self) -> Result<&BTreeMap<Vec<u8>, Blob>, VcsError> {
         let read = async || {
             let call = self.git.call("ls-tree").args(["-r", "-z", "--full-tree"]);
             let list = call.arg(self.revision.as_str()).ok(&Cx::new()).await?;
@@ -35,15 +41,19 @@ impl GitTree {
 }
 
 /// Reads `mode type id TAB path NUL`. A submodule is no file of this revision.
-fn parse(list: &[u8]) -> BTreeMap<Vec<u8>, String> {
+fn parse(list: &[u8]) -> BTreeMap<Vec<u8>, Blob> {
     let mut files = BTreeMap::new();
     for record in list.split(|byte| *byte == 0) {
         let mut halves = record.splitn(2, |byte| *byte == b'\t');
         let (Some(meta), Some(path)) = (halves.next(), halves.next()) else { continue };
-        let mut words = meta.split(|byte| *byte == b' ').skip(1);
-        if let (Some(b"blob"), Some(id)) = (words.next(), words.next()) {
-            files.insert(path.to_vec(), String::from_utf8_lossy(id).into_owned());
-        }
+        let mut words = meta.split(|byte| *byte == b' ');
+        let (Some(mode), Some(b"blob"), Some(id)) = (words.next(), words.next(), words.next()) else { continue };
+        let kind = match mode {
+            b"120000" => EntryKind::Link,
+            b"100755" => EntryKind::Executable,
+            _ => EntryKind::File,
+        };
+        files.insert(path.to_vec(), Blob { kind, id: String::from_utf8_lossy(id).into_owned() });
     }
     files
 }
@@ -51,8 +61,8 @@ fn parse(list: &[u8]) -> BTreeMap<Vec<u8>, String> {
 #[async_trait]
 impl Tree for GitTree {
     async fn read(&self, path: &[u8], max: usize) -> Result<Option<Vec<u8>>, VcsError> {
-        let Some(id) = self.files().await?.get(path) else { return Ok(None) };
-        let call = self.git.call("cat-file").args(["blob", id.as_str()]).most(max);
+        let Some(blob) = self.files().await?.get(path) else { return Ok(None) };
+        let call = self.git.call("cat-file").args(["blob", blob.id.as_str()]).most(max);
         let output = call.run(&Cx::new()).await?;
         if !output.success() && !output.cut {
             return Err(output.failed("cat-file"));
@@ -60,6 +70,10 @@ impl Tree for GitTree {
         let mut bytes = output.stdout;
         bytes.truncate(max);
         Ok(Some(bytes))
+    }
+
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
+        Ok(self.files().await?.get(path).map(|blob| blob.kind))
     }
 
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {

@@ -60,8 +60,9 @@ impl Machine {
         if self.current.as_ref().is_some_and(|current| current.item != spec.item) {
             self.current = None;
         }
-        // Its phase has work again: whatever it had come to.
+        // Its phase has work again, which nobody has approved: whatever it had come to.
         self.phases.finished.remove(&spec.item.phase);
+        self.phases.opened.remove(&spec.item.phase);
         if let Some(limit) = spec.max_blockers {
             self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
         }

@@ -1,5 +1,7 @@
 //! Version control in memory, stricter than git.
 
+mod reading;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
@@ -13,9 +15,10 @@ use std::{
 
 use async_trait::async_trait;
 
+use self::reading::MemoryTree;
 use crate::{
     Accepted, AttemptId, Caches, Change, Cx, DiffStat, Digest, EntryKind, Finding, FindingKind, KeepKind, Placed,
-    Rebase, Rebased, Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
+    Revision, RunId, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,
 };
 
 /// Paths with their content.
@@ -29,6 +32,14 @@ enum Node {
 }
 
 impl Node {
+    /// A file's bytes, or where a link leads.
+    fn content(&self) -> &[u8] {
+        match self {
+            Self::File { content, .. } => content,
+            Self::Link(to) => to.as_os_str().as_encoded_bytes(),
+        }
+    }
+
     fn kind(&self) -> EntryKind {
         match self {
             Self::File { program: false, .. } => EntryKind::File,
@@ -45,11 +56,7 @@ fn nodes(files: Files) -> Nodes {
 }
 
 fn contents(nodes: &Nodes) -> Files {
-    let content = |node: &Node| match node {
-        Node::File { content, .. } => content.clone(),
-        Node::Link(to) => to.as_os_str().as_encoded_bytes().to_vec(),
-    };
-    nodes.iter().map(|(path, node)| (path.clone(), content(node))).collect()
+    nodes.iter().map(|(path, node)| (path.clone(), node.content().to_vec())).collect()
 }
 
 /// Version control whose revisions are in memory and whose sites are real folders, gone when the last clone is dropped.
@@ -389,7 +396,7 @@ impl Vcs for MemoryVcs {
     }
 
     async fn tree(&self, revision: &Revision, _cx: &Cx) -> Result<Arc<dyn Tree>, VcsError> {
-        let files = self.files_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
+        let files = self.nodes_of(revision).ok_or_else(|| VcsError::NoRevision(revision.clone()))?;
         Ok(Arc::new(MemoryTree(files)))
     }
 
@@ -448,57 +455,5 @@ impl Vcs for MemoryVcs {
                 Ok(name)
             }
         }
-    }
-}
-
-/// On whole files: a path that both sides changed, and not to the same, is a conflict.
-#[async_trait]
-impl Rebase for MemoryVcs {
-    async fn rebase(&self, revision: &Revision, onto: &Revision, seal: &Seal, _cx: &Cx) -> Result<Rebased, VcsError> {
-        let missing = |revision: &Revision| VcsError::NoRevision(revision.clone());
-        let parent = self.lock().commits.get(revision).and_then(|commit| commit.parent.clone());
-        let parent = parent.ok_or_else(|| missing(revision))?;
-        let [base, work, mut files] =
-            [&parent, revision, onto].map(|revision| self.nodes_of(revision).unwrap_or_default());
-        let onto_files = self.nodes_of(onto).ok_or_else(|| missing(onto))?;
-        let mut conflicts = Vec::new();
-        let same_line = self.is_built_on(onto, &parent);
-        for path in base.keys().chain(work.keys()).collect::<BTreeSet<_>>() {
-            let (before, wanted, found) = (base.get(path), work.get(path), onto_files.get(path));
-            if wanted == before || (wanted == found && same_line) {
-                continue;
-            }
-            if found != before || !same_line {
-                conflicts.push(path.clone());
-                continue;
-            }
-            match wanted {
-                Some(node) => files.insert(path.clone(), node.clone()),
-                None => files.remove(path),
-            };
-        }
-        let in_a_file = |path: &&String| path.match_indices('/').any(|(at, _)| files.contains_key(&path[..at]));
-        conflicts.extend(files.keys().filter(in_a_file).cloned());
-        if !conflicts.is_empty() {
-            return Ok(Rebased::Conflict(conflicts));
-        }
-        Ok(Rebased::Onto(self.seal(&onto_files, files, Vec::new(), onto, seal)))
-    }
-}
-
-#[derive(Debug)]
-struct MemoryTree(Files);
-
-#[async_trait]
-impl Tree for MemoryTree {
-    async fn read(&self, path: &[u8], max: usize) -> Result<Option<Vec<u8>>, VcsError> {
-        let content = self.0.get(String::from_utf8_lossy(path).as_ref());
-        Ok(content.map(|content| content[..content.len().min(max)].to_vec()))
-    }
-
-    async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
-        let under = String::from_utf8_lossy(under);
-        let below = |path: &&String| under.is_empty() || path.starts_with(&format!("{under}/"));
-        Ok(self.0.keys().filter(below).map(|path| path.clone().into_bytes()).collect())
     }
 }

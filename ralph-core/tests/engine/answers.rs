@@ -15,7 +15,7 @@ use super::{World, run};
 
 /// Asks about work that adds `dependency`.
 #[derive(Debug)]
-struct Policy;
+pub(super) struct Policy;
 
 #[async_trait]
 impl Gate for Policy {

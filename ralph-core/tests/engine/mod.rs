@@ -3,6 +3,7 @@
 mod answers;
 mod budgets;
 mod ends;
+mod forged;
 mod gates;
 mod phases;
 mod setup;

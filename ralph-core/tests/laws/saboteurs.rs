@@ -1,7 +1,9 @@
 //! Every law's test is seen to fail: one saboteur each.
 
 use ralph_core::{
-    Event, ItemRef, ItemStatus, Ralph, Record, Signal, SignalStatus, Stop, StopReason, Usd,
+    Boundary, Cx, DecisionKind, Event, Gate, GateError, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Question,
+    Ralph, Record, Reply, Ruling, RunId, Signal, SignalStatus, Stop, StopReason, Usd,
+    gates::ManualGate,
     machine::{Fact, VerifyOutcome},
     testing::{
         MemoryVcs, ScriptedAgent,
@@ -107,6 +109,126 @@ fn l3_words_do_not_advance() {
         *signal = Some(Signal::new(SignalStatus::Decision));
     }
     assert_found("L3", &records);
+}
+
+/// The record of an honest run of two phases: work that a policy asks about and a person approves, a gate that a person
+/// opens, and a checkpoint after the first phase.
+fn honest_phases() -> Vec<Record> {
+    let phase = |id: &str| {
+        let mut phase = ralph_core::Phase::new(id, [ralph_core::Item::new("R01", "good")]);
+        phase.manual_gate = Some("lead approves".to_owned());
+        phase
+    };
+    let plan = ralph_core::MemoryPlan::new(ralph_core::Plan::new([phase("P1"), phase("P2")]));
+    let (vcs, journal, decisions) = (MemoryVcs::new(), MemoryJournal::new(), MemoryDecisions::new());
+    for _ in 0..5 {
+        let made = format!("f{}", vcs.branch().len());
+        let agent = ScriptedAgent::new([turn().writes(made, "good").writes("dependency", "x").costs("0.10")]);
+        let mut budget = ralph_core::Budget::default();
+        budget.checkpoint_every = 1;
+        let ralph = Ralph::builder(plan.clone(), agent, verifier("fine", |_| Ok(true)), vcs.clone())
+            .gate(NewDependency)
+            .phase_gate(ManualGate)
+            .budget(budget)
+            .journal(journal.clone(), RunId::new("run"))
+            .decisions(decisions.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(ralph.run()).unwrap();
+        for (id, decision) in decisions.pending() {
+            let said = if decision.question.kind == DecisionKind::Checkpoint { "continue" } else { "approve" };
+            decisions.answer(&id, said, "lead", std::time::UNIX_EPOCH).unwrap();
+        }
+    }
+    let records = journal.records(&RunId::new("run"));
+    assert!(matches!(&records.last().unwrap().fact, Fact::Stopped { stop } if stop.reason == StopReason::Success));
+    records
+}
+
+#[derive(Debug)]
+struct NewDependency;
+
+#[ralph_core::async_trait]
+impl Gate for NewDependency {
+    fn name(&self) -> &str {
+        "dependency"
+    }
+    async fn judge(&self, boundary: &Boundary, _cx: &Cx) -> Result<Ruling, GateError> {
+        let Boundary::Item(at) = boundary else { return Ok(Ruling::Open) };
+        let new = at.changes.iter().any(|change| change.path == b"dependency" && change.before.is_none());
+        let ask = || Ruling::Ask(Question::new(DecisionKind::Dependency, "a new one?"));
+        Ok(if new { ask() } else { Ruling::Open })
+    }
+}
+
+#[track_caller]
+fn assert_found_in_phases(law: &str, spoil: impl FnOnce(&mut Vec<Record>)) {
+    let mut records = honest_phases();
+    assert_eq!(broken_laws(&records), [] as [&str; 0], "the control");
+    spoil(&mut records);
+    let found = broken_laws(&records);
+    assert!(found.contains(&law), "{law} was not found broken, only {found:?}");
+}
+
+#[test]
+fn l3_work_comes_back_without_a_word() {
+    assert_found_in_phases("L3", |records| {
+        records.remove(position(records, |fact| matches!(fact, Fact::TookIn { .. })));
+    });
+}
+
+#[test]
+fn l3_a_gate_is_opened_by_nobody() {
+    assert_found_in_phases("L3", |records| {
+        let is_open = |fact: &Fact| matches!(fact, Fact::Judged { phase: None, ruling: Ruling::Ask(_), .. });
+        let at = position(records, is_open);
+        if let Fact::Judged { opened, .. } = &mut records[at].fact {
+            opened.push("dependency".to_owned());
+        }
+    });
+}
+
+#[test]
+fn l4_work_that_a_gate_objects_to_is_accepted() {
+    assert_found_in_phases("L4", |records| {
+        let is_open = |fact: &Fact| matches!(fact, Fact::Judged { phase: None, ruling: Ruling::Open, .. });
+        let at = position(records, is_open);
+        if let Fact::Judged { ruling, .. } = &mut records[at].fact {
+            *ruling = Ruling::Closed("no".to_owned());
+        }
+    });
+}
+
+#[test]
+fn l6_an_answer_is_taken_in_twice() {
+    assert_found_in_phases("L6", |records| {
+        let at = position(records, |fact| matches!(fact, Fact::TookIn { .. }));
+        records.insert(at, records[at].clone());
+    });
+}
+
+#[test]
+fn l8_a_phase_is_done_without_its_gate() {
+    assert_found_in_phases("L8", |records| {
+        let is_open = |fact: &Fact| matches!(fact, Fact::Judged { phase: Some(_), ruling: Ruling::Open, .. });
+        records.remove(position(records, is_open));
+    });
+}
+
+#[test]
+fn l8_the_run_goes_on_beyond_a_checkpoint() {
+    assert_found_in_phases("L8", |records| {
+        let goes_on = |fact: &Fact| matches!(fact, Fact::TookIn { answer, .. } if answer.reply == Reply::Continue);
+        records.remove(position(records, goes_on));
+    });
+}
+
+#[test]
+fn l8_success_with_a_question_in_the_queue() {
+    assert_found_in_phases("L8", |records| {
+        let at = records.len() - 1;
+        let asked = Fact::Asked { id: "D-099".into(), item: None };
+        records.insert(at, Record { fact: asked, ..records[at].clone() });
+    });
 }
 
 #[test]

@@ -218,8 +218,9 @@ fn a_mark_that_still_waits_is_not_asked_about_again() {
         decision.run = run.into();
         submit(&queue, &decision)
     };
-    let first = asked("one", "P1/R03/marked");
-    assert_eq!(asked("two", "P1/R03/marked"), first, "another run meets the same mark");
+    let first = asked("one", "P1/R03/marked/4");
+    assert_eq!(asked("two", "P1/R03/marked/0"), first, "another run meets the same mark");
+    assert_ne!(asked("two", "P1/R04/marked/0"), first, "another item's mark is another question");
     // The control: what another run asks of its own is another question.
     assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
 }

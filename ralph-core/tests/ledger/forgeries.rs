@@ -14,7 +14,7 @@ const CLAIMS: [&str; 7] = [
 const ENTRIES: [&str; 4] = ["D-008 choice — P1/R01", "D-001 security — P1/R03", "Pending", "Resolved"];
 
 /// All of them, each with more than blanks in it.
-pub(super) fn all() -> Vec<String> {
+pub(crate) fn all() -> Vec<String> {
     let mut all = Vec::new();
     headings(&mut all);
     lists(&mut all);

@@ -105,6 +105,17 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
+    /// What the work's lists of requirements include. Where neither the base nor the work's own changes have such a
+    /// list, the work has none, and its files need not be listed.
+    async fn included(&self) -> Result<BTreeSet<Vec<u8>>, GateError> {
+        let new = self.item.changes.iter().any(|change| is_list(&change.path));
+        let base = self.item.base_tree.list(b"").await.map_err(GateError::other)?;
+        if !new && !base.iter().any(|path| is_list(path)) {
+            return Ok(BTreeSet::new());
+        }
+        included(&self.item.tree).await
+    }
+
     /// Reads every manifest that the work changes.
     async fn changes(&mut self) -> Result<(), GateError> {
         let mut lists = Vec::new();
@@ -125,7 +136,7 @@ impl Look<'_> {
             }
         }
         if !lists.is_empty() {
-            let included = included(&self.item.tree).await?;
+            let included = self.included().await?;
             for change in lists.into_iter().filter(|change| included.contains(&change.path)) {
                 self.change(change, Format::Requirements).await?;
             }
@@ -266,6 +277,11 @@ fn is_unnamed(path: &[u8]) -> bool {
 
 async fn read(tree: &Arc<dyn Tree>, path: &[u8]) -> Result<Option<Vec<u8>>, GateError> {
     tree.read(path, BYTES + 1).await.map_err(GateError::other)
+}
+
+/// Whether a path is a list of requirements by its name.
+fn is_list(path: &[u8]) -> bool {
+    Format::of(&names::fold(path)) == Some(Format::Requirements)
 }
 
 /// The manifests in a tree that are not of somebody else's code.

@@ -1,9 +1,8 @@
-//! Symbolic links inside a tree. A tree does not say what is one; a file that holds nothing but the path of something is
-//! taken for one.
+//! Symbolic links inside a tree.
 
 use std::sync::Arc;
 
-use ralph_core::{GateError, Tree};
+use ralph_core::{EntryKind, GateError, Tree};
 
 use super::names;
 
@@ -39,6 +38,9 @@ async fn step(tree: &Arc<dyn Tree>, path: &str) -> Result<Option<String>, GateEr
 
 /// Where the link at `path` leads, from the root; `None` where there is no link, or it leads outside.
 pub(super) async fn target(tree: &Arc<dyn Tree>, path: &[u8]) -> Result<Option<String>, GateError> {
+    if tree.kind(path).await.map_err(GateError::other)? != Some(EntryKind::Link) {
+        return Ok(None);
+    }
     let Some(content) = tree.read(path, TARGET + 1).await.map_err(GateError::other)? else { return Ok(None) };
     if content.is_empty() || content.len() > TARGET || content.iter().any(|byte| matches!(byte, b'\n' | 0)) {
         return Ok(None);

@@ -50,6 +50,14 @@ pub(super) struct Pending<'a> {
     pub(super) queued: &'a Queued,
 }
 
+/// A plan whose run can be taken up.
+#[derive(Debug)]
+pub(super) struct Resumable<'a> {
+    pub(super) project: &'a Desktop,
+    /// Its file, where the run says so.
+    pub(super) plan: Option<PathBuf>,
+}
+
 /// An answer that was given.
 #[derive(Debug, Serialize)]
 pub(super) struct Given {
@@ -162,20 +170,8 @@ impl Desk {
             return Err(CliError::usage(format!("{}: {id} waits no longer", project.name)));
         }
         let reply = queued.decision.question.reply(said).map_err(|error| CliError::refused(&error))?;
-        self.fits(project, queued, &reply)?;
+        project.fits(queued, &reply)?;
         Ok((project, id, said.to_owned()))
-    }
-
-    /// An item that is named has to be there.
-    pub(super) fn fits(&self, project: &Desktop, queued: &Queued, reply: &Reply) -> Result<(), CliError> {
-        let (Reply::Reopen(item) | Reply::Retire(item)) = reply else { return Ok(()) };
-        let Some(plan) = project.plan(queued)? else { return Ok(()) };
-        let read = plan.read().map_err(|error| CliError::refused(&error))?;
-        let phase = read.plan.phases.iter().find(|phase| phase.id == queued.decision.phase);
-        if phase.is_some_and(|phase| phase.item(item).is_some()) {
-            return Ok(());
-        }
-        Err(CliError::usage(format!("there is no item `{item}` in phase {}", queued.decision.phase)))
     }
 
     fn here(&self) -> Result<&Desktop, CliError> {
@@ -200,7 +196,7 @@ impl Desk {
         by: &str,
     ) -> Result<Given, CliError> {
         let asked = project.all.iter().find(|queued| queued.id == *id);
-        let place = asked.map(|queued| place(queued)).unwrap_or_default();
+        let place = asked.map(place).unwrap_or_default();
         let answer = project
             .decisions
             .answer(id, said, by, SystemTime::now())
@@ -220,16 +216,25 @@ impl Desk {
             Ok(None) => given.live = true,
             // The answer is given all the same: the next run or `btw` does the rest.
             Err(error) => {
-                given.notes.push(format!("the answer is recorded; what follows is still to be done: {error}"))
+                given.notes.push(format!("the answer is recorded; what follows is still to be done: {error}"));
             }
         }
         Ok(given)
     }
 
-    /// The projects in which something was answered and no run is on, each once.
-    pub(super) fn resumable(&self, given: &[Given]) -> Vec<&Desktop> {
-        let answered = |project: &&Desktop| given.iter().any(|given| given.root == project.root && !given.live);
-        self.projects.iter().filter(answered).collect()
+    /// The plans about which something was answered and of which no run is on, each once.
+    pub(super) fn resumable(&self, given: &[Given]) -> Vec<Resumable<'_>> {
+        let mut plans: Vec<Resumable<'_>> = Vec::new();
+        for given in given.iter().filter(|given| !given.live) {
+            let Some(project) = self.projects.iter().find(|project| project.root == given.root) else { continue };
+            let asked = project.all.iter().find(|queued| queued.id == given.id);
+            let info = asked.and_then(|queued| runs::info(&project.ledger, &queued.decision.run));
+            let plan = info.map(|info| project.root.join(info.plan));
+            if !plans.iter().any(|known| known.project.root == project.root && known.plan == plan) {
+                plans.push(Resumable { project, plan });
+            }
+        }
+        plans
     }
 
     /// Takes a project off the desk.
@@ -246,6 +251,18 @@ impl Desk {
 }
 
 impl Desktop {
+    /// An item that is named has to be there.
+    pub(super) fn fits(&self, queued: &Queued, reply: &Reply) -> Result<(), CliError> {
+        let (Reply::Reopen(item) | Reply::Retire(item)) = reply else { return Ok(()) };
+        let Some(plan) = self.plan(queued)? else { return Ok(()) };
+        let read = plan.read().map_err(|error| CliError::refused(&error))?;
+        let phase = read.plan.phases.iter().find(|phase| phase.id == queued.decision.phase);
+        if phase.is_some_and(|phase| phase.item(item).is_some()) {
+            return Ok(());
+        }
+        Err(CliError::usage(format!("there is no item `{item}` in phase {}", queued.decision.phase)))
+    }
+
     /// The plan that a question belongs to, where its run is known.
     fn plan(&self, queued: &Queued) -> Result<Option<PlanFile>, CliError> {
         let Some(info) = runs::info(&self.ledger, &queued.decision.run) else { return Ok(None) };

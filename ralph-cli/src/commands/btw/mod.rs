@@ -58,12 +58,12 @@ fn report(given: &[Given], json: bool) -> Result<(), CliError> {
 /// Takes up the runs of the projects that were answered, where that is wanted.
 async fn resume(desk: &Desk, given: &[Given], args: &args::Btw) -> Result<u8, CliError> {
     let mut code = 0;
-    for project in desk.resumable(given) {
-        let wanted = args.resume || (!args.json && ask::resume(&project.name)?);
+    for resumable in desk.resumable(given) {
+        let wanted = args.resume || (!args.json && ask::resume(&resumable.project.name)?);
         if wanted {
-            anstream::eprintln!("resuming {}", project.name);
-            let run = args::Run { json: args.json, ..args::Run::default() };
-            code = Box::pin(super::run::run(&project.root, &run)).await?;
+            anstream::eprintln!("resuming {}", resumable.project.name);
+            let run = args::Run { json: args.json, plan: resumable.plan, ..args::Run::default() };
+            code = Box::pin(super::run::run(&resumable.project.root, &run)).await?;
         }
     }
     Ok(code)

@@ -47,9 +47,9 @@ async fn follow(prepared: &Prepared, live: &Holder, json: bool) -> Result<u8, Cl
             };
             let event = Event::Recorded { run: run.clone(), record };
             if json {
-                Events.on_event(&event)
+                Events.on_event(&event);
             } else {
-                progress.on_event(&event)
+                progress.on_event(&event);
             }
             if let Some(reason) = stop.filter(|_| !alive) {
                 return Ok(reason.exit_code());

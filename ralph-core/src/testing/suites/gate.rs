@@ -332,6 +332,10 @@ impl Tree for Held {
         Ok(found.map(|(_, content)| content.iter().copied().take(max).collect()))
     }
 
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
+        Ok(self.0.keys().any(|known| known.as_bytes() == path).then_some(EntryKind::File))
+    }
+
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
         let below = |path: &&String| match path.as_bytes().strip_prefix(under) {
             Some(rest) => under.is_empty() || rest.first() == Some(&b'/'),
@@ -348,6 +352,10 @@ struct Gone;
 #[async_trait]
 impl Tree for Gone {
     async fn read(&self, _path: &[u8], _max: usize) -> Result<Option<Vec<u8>>, VcsError> {
+        Err(VcsError::Ended("reading"))
+    }
+
+    async fn kind(&self, _path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
         Err(VcsError::Ended("reading"))
     }
 

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     Accepted, AttemptId, Caches, Cx, FindingKind, ItemRef, KeepKind, Placed, Revision, RunId, Seal, Site, Snapshot,
-    Tip, Vcs, VcsError,
+    Tip, Vcs,
 };
 
 /// A [`Vcs`] under test. Its start revision holds one file, `README.md` with the line `hello`.
@@ -460,53 +460,12 @@ pub async fn lanes_are_apart(fixture: VcsFixture) {
     assert_eq!(files(&two), listing(&[("README.md", "hello\n")]));
 }
 
-/// Files of a revision are read as they are, whatever stands in the sites.
-pub async fn tree_reads_without_a_checkout(fixture: VcsFixture) {
-    let base = start(&fixture).await;
-    let next = made(&fixture, &base, "d/e", "12345", 1).await;
-    place(&fixture, WORK, &base).await;
-    let cx = Cx::new();
-    let tree = fixture.vcs.tree(&next, &cx).await.unwrap_or_else(|e| lost("tree", &e));
-    let read = async |path: &str, max| {
-        let bytes = tree.read(path.as_bytes(), max).await;
-        bytes.unwrap_or_else(|error| lost("read", &crate::chain(&error)))
-    };
-    assert_eq!(read("d/e", 100).await.as_deref(), Some(&b"12345"[..]));
-    assert_eq!(read("d/e", 3).await.as_deref(), Some(&b"123"[..]), "cut");
-    assert_eq!(read("d", 100).await, None, "a folder is no file");
-    assert_eq!(read("../d/e", 100).await, None);
-    assert_eq!(read("none", 100).await, None);
-    let list = async |under: &str| {
-        let list = tree.list(under.as_bytes()).await;
-        let list = list.unwrap_or_else(|error| lost("list", &crate::chain(&error)));
-        list.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect::<Vec<_>>()
-    };
-    assert_eq!(list("").await, ["README.md", "d/e"]);
-    assert_eq!(list("d").await, ["d/e"]);
-    assert_eq!(list("READ").await, [""; 0]);
-}
-
-/// A revision that is not there is an error that says so, and no other content.
-pub async fn unknown_revisions_are_refused(fixture: VcsFixture) {
-    let base = start(&fixture).await;
-    place(&fixture, WORK, &base).await;
-    for name in ["0123456789012345678901234567890123456789", "--help", "HEAD", ""] {
-        let unknown = Revision::new(name);
-        let placed = fixture.vcs.place(WORK, &unknown, Caches::Keep, &Cx::new()).await;
-        assert!(matches!(placed, Err(VcsError::NoRevision(_))), "place `{name}`: {placed:?}");
-        let tree = fixture.vcs.tree(&unknown, &Cx::new()).await;
-        assert!(matches!(tree, Err(VcsError::NoRevision(_))), "tree `{name}`: {tree:?}");
-        for (from, to) in [(&base, &unknown), (&unknown, &base)] {
-            let changes = fixture.vcs.changes(from, to, &Cx::new()).await;
-            assert!(matches!(changes, Err(VcsError::NoRevision(_))), "changes `{from}` `{to}`: {changes:?}");
-        }
-    }
-}
-
-mod changes;
 #[cfg(test)]
 mod double;
+mod reading;
 #[cfg(test)]
 mod saboteurs;
 
-pub use changes::{changes_are_between_contents, changes_name_every_path};
+pub use reading::{
+    changes_are_between_contents, changes_name_every_path, tree_reads_without_a_checkout, unknown_revisions_are_refused,
+};

@@ -68,6 +68,10 @@ impl Tree for Files {
         Ok(found.map(|(_, content)| content[..content.len().min(max)].to_vec()))
     }
 
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
+        Ok(self.0.get(path).map(|(kind, _)| *kind).filter(|kind| *kind != EntryKind::Submodule))
+    }
+
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
         let inside =
             |path: &[u8]| under.is_empty() || path.strip_prefix(under).is_some_and(|rest| rest.starts_with(b"/"));

@@ -208,6 +208,14 @@ impl Tree for MemoryTree {
         Ok(Some(bytes.into_iter().take(max).collect()))
     }
 
+    async fn kind(&self, path: &[u8]) -> Result<Option<EntryKind>, VcsError> {
+        Ok(self.0.get(std::str::from_utf8(path).unwrap()).map(|node| match node {
+            Node::File(_, true) => EntryKind::Executable,
+            Node::File(_, false) => EntryKind::File,
+            Node::Link(_) => EntryKind::Link,
+        }))
+    }
+
     async fn list(&self, under: &[u8]) -> Result<Vec<Vec<u8>>, VcsError> {
         let under = format!("{}/", std::str::from_utf8(under).unwrap());
         let inside = |path: &&String| under == "/" || path.starts_with(&under);

@@ -1,4 +1,4 @@
-//! The laws of [`Vcs::changes`].
+//! The laws of what is read without a checkout: a revision's files, and how two revisions differ.
 
 use std::{
     fs,
@@ -6,11 +6,16 @@ use std::{
 };
 
 use super::{VcsFixture, WORK, lost, made, place, snapshot, start, write};
-use crate::{Change, Cx, EntryKind, Revision};
+use crate::{Caches, Change, Cx, EntryKind, Revision, VcsError};
 
 async fn changes(fixture: &VcsFixture, base: &Revision, revision: &Revision) -> Vec<Change> {
     let changes = fixture.vcs.changes(base, revision, &Cx::new()).await;
     changes.unwrap_or_else(|error| lost("changes", &crate::chain(&error)))
+}
+
+async fn kind(fixture: &VcsFixture, revision: &Revision, path: &[u8]) -> Option<EntryKind> {
+    let tree = fixture.vcs.tree(revision, &Cx::new()).await.unwrap_or_else(|error| lost("tree", &error));
+    tree.kind(path).await.unwrap_or_else(|error| lost("kind", &error))
 }
 
 /// A path, and what it holds before and after.
@@ -56,6 +61,12 @@ pub async fn changes_name_every_path(fixture: VcsFixture) {
     ]);
     assert_eq!(changes(&fixture, &base, &revision).await, expected);
     assert_eq!(changes(&fixture, &revision, &revision).await, []);
+    for change in expected {
+        let path = String::from_utf8_lossy(&change.path).into_owned();
+        assert_eq!(kind(&fixture, &base, &change.path).await, change.before, "what `{path}` was");
+        assert_eq!(kind(&fixture, &revision, &change.path).await, change.after, "what `{path}` is");
+    }
+    assert_eq!(kind(&fixture, &revision, b"becomes-a-folder").await, None, "a folder is nothing of these");
 }
 
 /// What two revisions hold is compared, whatever lies between them and whatever stands in the sites.
@@ -72,4 +83,47 @@ pub async fn changes_are_between_contents(fixture: VcsFixture) {
     let _ = fs::remove_file(placed.folder.join("b"));
     let undone = snapshot(&fixture, &second, 4).await.revision.unwrap_or_else(|| lost("snapshot", &"no change"));
     assert_eq!(changes(&fixture, &first, &undone).await, [], "the content is the same");
+}
+
+/// Files of a revision are read as they are, whatever stands in the sites.
+pub async fn tree_reads_without_a_checkout(fixture: VcsFixture) {
+    let base = start(&fixture).await;
+    let next = made(&fixture, &base, "d/e", "12345", 1).await;
+    place(&fixture, WORK, &base).await;
+    let cx = Cx::new();
+    let tree = fixture.vcs.tree(&next, &cx).await.unwrap_or_else(|e| lost("tree", &e));
+    let read = async |path: &str, max| {
+        let bytes = tree.read(path.as_bytes(), max).await;
+        bytes.unwrap_or_else(|error| lost("read", &crate::chain(&error)))
+    };
+    assert_eq!(read("d/e", 100).await.as_deref(), Some(&b"12345"[..]));
+    assert_eq!(read("d/e", 3).await.as_deref(), Some(&b"123"[..]), "cut");
+    assert_eq!(read("d", 100).await, None, "a folder is no file");
+    assert_eq!(read("../d/e", 100).await, None);
+    assert_eq!(read("none", 100).await, None);
+    let list = async |under: &str| {
+        let list = tree.list(under.as_bytes()).await;
+        let list = list.unwrap_or_else(|error| lost("list", &crate::chain(&error)));
+        list.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(list("").await, ["README.md", "d/e"]);
+    assert_eq!(list("d").await, ["d/e"]);
+    assert_eq!(list("READ").await, [""; 0]);
+}
+
+/// A revision that is not there is an error that says so, and no other content.
+pub async fn unknown_revisions_are_refused(fixture: VcsFixture) {
+    let base = start(&fixture).await;
+    place(&fixture, WORK, &base).await;
+    for name in ["0123456789012345678901234567890123456789", "--help", "HEAD", ""] {
+        let unknown = Revision::new(name);
+        let placed = fixture.vcs.place(WORK, &unknown, Caches::Keep, &Cx::new()).await;
+        assert!(matches!(placed, Err(VcsError::NoRevision(_))), "place `{name}`: {placed:?}");
+        let tree = fixture.vcs.tree(&unknown, &Cx::new()).await;
+        assert!(matches!(tree, Err(VcsError::NoRevision(_))), "tree `{name}`: {tree:?}");
+        for (from, to) in [(&base, &unknown), (&unknown, &base)] {
+            let changes = fixture.vcs.changes(from, to, &Cx::new()).await;
+            assert!(matches!(changes, Err(VcsError::NoRevision(_))), "changes `{from}` `{to}`: {changes:?}");
+        }
+    }
 }
