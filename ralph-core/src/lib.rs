@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            people                            embedders
-//!         PRD   ralph …                            │
+//!    plan, PRDs   ralph run · btw · approve        │
 //!            │     │                     builder · events
 //!   ┌────────▼─────▼──────── control plane ────────▼──┐
 //!   │ PlanSource   Journal   DecisionSink   Observer  │
@@ -21,7 +21,10 @@
 //!
 //! [`Ralph`] walks a plan: it takes one item, gives it to a fresh session of an [`AgentBackend`] in a workspace of the
 //! [`Vcs`], lets a [`Verifier`] judge what is there and once more on a clean checkout of the commit, and only then moves
-//! the branch. What the agent says is a [`Signal`] and never a verdict.
+//! the branch. What the agent says is a [`Signal`] and never a verdict. Between the two verdicts stand [`Gate`]s, which may
+//! ask a person whether the work goes on, and between a phase's last item and its end those that the plan names
+//! ([`gates`]). A question goes to the [`DecisionSink`] and the run goes on with the rest; the [`Answer`] is taken in at the
+//! next look.
 //!
 //! ```
 //! # #[cfg(feature = "testing")]
@@ -43,9 +46,14 @@
 //! # Where things are
 //!
 //! - The seams, each with its contract and the shortest implementation: [`AgentBackend`], [`Verifier`], [`Vcs`],
-//!   [`Gate`], [`DecisionSink`], [`PlanSource`], [`Journal`], [`Observer`], [`Clock`].
+//!   [`Gate`], [`DecisionSink`], [`PlanSource`], [`Journal`], [`Observer`], [`Clock`]; and two that may be missing:
+//!   [`Rebase`], which carries approved work over to a branch that moved, and [`Publish`], which makes it known elsewhere.
+//! - Gates judge a [`Boundary`] and give a [`Ruling`]; [`gates`] has those that plans name. [`Question::reply`] understands
+//!   what people say, and a [`PlanChange`] is what that means for the plan.
+//! - In memory, for embedders without files: [`MemoryPlan`], [`MemoryDecisions`], [`MemoryJournal`].
 //! - [`machine`] decides, [`engine`] does; embedders may drive the machine themselves.
-//! - [`ledger`]: Markdown PRDs, the journal in a file, the logs and the queue of a control folder.
+//! - [`ledger`]: Markdown PRDs, Master Plans and their approvals, the journal in a file, the logs and the queue of a control
+//!   folder, the projects of a user.
 //! - `testing` (feature): scripted agents, in-memory doubles, a simulator that crashes, and the conformance suites.
 //!
 //! # Features

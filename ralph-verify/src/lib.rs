@@ -3,7 +3,9 @@
 //! - [`CommandVerifier`] runs the `Verify:` commands of an item and its phase;
 //! - [`SetupVerifier`] runs `Setup:`, which makes a fresh folder usable;
 //! - [`EnvCheck`] runs `Env-Check:`, which tells whether the surroundings are fit for work;
-//! - [`policy`] holds the gates that ask about new dependencies, named paths and protected ones.
+//! - [`policy`] holds the gates that ask about new dependencies ([`Dependencies`](policy::Dependencies)), named paths
+//!   ([`Paths`](policy::Paths)) and protected ones ([`Protected`](policy::Protected)), whatever an agent says;
+//! - [`lint`] says what is doubtful about a plan before anything runs.
 //!
 //! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
 //! status and nothing else: 0 passes, 1–125 fails, and everything else (not found, killed, out of time, too much

@@ -6,9 +6,9 @@ use std::{
 };
 
 use ralph_core::{
-    DecisionKind, ItemRef, ItemStatus, Plan, Record, Spent, Stop, StopReason, Usd,
+    DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, Spent, Stop, StopReason, Usd,
     ledger::{Holder, Queued},
-    machine::{Fact, Iteration, Machine},
+    machine::{Fact, Iteration, Machine, Origin},
     printable,
 };
 use serde::{Serialize, Serializer};
@@ -42,6 +42,9 @@ pub(crate) struct Overview {
     /// The questions that wait for a person.
     pending: Vec<Waiting>,
     items: Vec<Row>,
+    /// Whether the phase that is worked on has open items. Those of later phases are open as they should be.
+    #[serde(skip)]
+    open: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -125,10 +128,21 @@ impl Overview {
     pub(crate) fn new(known: &Known<'_>) -> Self {
         let mut machine = Machine::new();
         let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
+        let mut confirmed: BTreeSet<ItemRef> = BTreeSet::new();
         let mut bills: BTreeMap<ItemRef, (u64, Option<Usd>)> = BTreeMap::new();
         for record in known.records {
             // A journal that does not fold is told by whoever opens it for writing.
             let _ = machine.apply(&record.fact);
+            match &record.fact {
+                // Done on the branch by somebody else's commit, and verified there.
+                Fact::Began { attempt } if attempt.origin == Origin::Branch => {
+                    confirmed.insert(attempt.id.item.clone());
+                }
+                Fact::Began { attempt } => {
+                    confirmed.remove(&attempt.id.item);
+                }
+                _ => {}
+            }
             if let Fact::Marked { iteration, .. } = &record.fact {
                 let bill = bills.entry(iteration.item.clone()).or_insert((0, Some(Usd::ZERO)));
                 bill.0 += u64::from(iteration.sessions);
@@ -150,7 +164,7 @@ impl Overview {
                     attempts: glyphs.remove(&name).unwrap_or_default(),
                     sessions: bill(&name).0,
                     cost: bill(&name).1,
-                    verified: if known.on_branch.contains(&name) {
+                    verified: if known.on_branch.contains(&name) || confirmed.contains(&name) {
                         Verified::OnBranch
                     } else if machine.accepted().contains_key(&name) || known.elsewhere.contains(&name) {
                         Verified::Earlier
@@ -161,16 +175,17 @@ impl Overview {
                 });
             }
         }
-        let phases = known.plan.phases.iter().filter(|phase| several || phase.is_gated()).map(|phase| {
-            let done = phase.items.iter().filter(|item| item.status == ItemStatus::Done).count();
-            PhaseRow {
-                phase: phase.id.to_string(),
-                title: phase.title.clone(),
-                finished: machine.finished().contains(&phase.id) && done == phase.items.len(),
-                done,
-                items: phase.items.len(),
-            }
+        let done = |phase: &Phase| phase.items.iter().filter(|item| item.status == ItemStatus::Done).count();
+        let finished = |phase: &Phase| machine.finished().contains(&phase.id) && done(phase) == phase.items.len();
+        let phases = known.plan.phases.iter().filter(|phase| several || phase.is_gated()).map(|phase| PhaseRow {
+            phase: phase.id.to_string(),
+            title: phase.title.clone(),
+            finished: finished(phase),
+            done: done(phase),
+            items: phase.items.len(),
         });
+        let at_hand = known.plan.phases.iter().find(|phase| !finished(phase));
+        let open = at_hand.is_some_and(|phase| phase.items.iter().any(|item| item.status == ItemStatus::Open));
         Self {
             schema_version: SCHEMA_VERSION,
             run: known.run.map(str::to_owned),
@@ -183,6 +198,7 @@ impl Overview {
             phases: phases.collect(),
             pending: known.pending.iter().map(Waiting::new).collect(),
             items,
+            open,
         }
     }
 
@@ -285,9 +301,8 @@ impl Overview {
         }
     }
 
-    /// Whether items are open after a stop that left none open: somebody edited the plan since.
+    /// Whether items are open after a stop that left none of their phase open: somebody edited the plan since.
     fn edited(&self) -> bool {
-        let open = self.items.iter().any(|row| row.status == ItemStatus::Open);
         let left_none = |stop: &Stop| {
             matches!(
                 stop.reason,
@@ -297,7 +312,7 @@ impl Overview {
                     | StopReason::AutoGateFailed
             )
         };
-        open && self.stop.as_ref().is_some_and(left_none)
+        self.open && self.stop.as_ref().is_some_and(left_none)
     }
 
     fn cost(&self, page: &mut String) {

@@ -131,7 +131,7 @@ fn the_command_for_claude_code_names_what_there_is() {
 }
 
 /// Commands of later versions that a message may name, and says so.
-const LATER: &[&str] = &["approve", "prd"];
+const LATER: &[&str] = &["prd"];
 
 #[test]
 fn every_command_that_is_named_is_there() {
@@ -159,4 +159,42 @@ fn every_command_that_is_named_is_there() {
         }
     }
     assert!(named > 30, "only {named} were found");
+}
+
+/// Where the tests of a crate are, as `docs/bug-rows.md` names them.
+fn folders(krate: &str) -> Vec<String> {
+    match krate {
+        "" => vec!["ralph-cli/tests/e2e".to_owned(), "ralph-cli/tests".to_owned()],
+        krate => ["tests", "tests/main", "src"].map(|folder| format!("ralph-{krate}/{folder}")).into(),
+    }
+}
+
+#[test]
+fn every_test_that_the_page_of_reports_names_is_there() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = std::fs::read_to_string(crates.join("docs/bug-rows.md")).unwrap();
+    let (mut named, mut missing) = (0, Vec::new());
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let parts: Vec<&str> = row.split('`').collect();
+        // What is in code is at the odd places.
+        for index in (1..parts.len()).step_by(2).filter(|index| parts[*index].contains("::")) {
+            let before = parts[index - 1].trim_end().rsplit(' ').next().unwrap_or_default();
+            let krate = ["core", "process", "agents", "vcs", "verify"].into_iter().find(|name| *name == before);
+            let (module, function) = parts[index].rsplit_once("::").unwrap();
+            let needle = match function.strip_suffix('…') {
+                Some(start) => format!("fn {start}"),
+                None => format!("fn {function}("),
+            };
+            let file = format!("{}.rs", module.replace("::", "/"));
+            let is_there = folders(krate.unwrap_or_default()).iter().any(|folder| {
+                std::fs::read_to_string(crates.join(folder).join(&file)).is_ok_and(|text| text.contains(&needle))
+            });
+            if !is_there {
+                missing.push(format!("{} {}", krate.unwrap_or_default(), parts[index]));
+            }
+            named += 1;
+        }
+    }
+    assert!(missing.is_empty(), "named in docs/bug-rows.md and not there: {missing:#?}");
+    assert!(named > 90, "only {named} were found");
 }

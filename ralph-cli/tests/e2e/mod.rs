@@ -7,6 +7,7 @@ mod claims;
 mod crashes;
 mod hostile;
 mod locks;
+mod morning;
 mod people;
 mod refusals;
 mod rows_git;

@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -174,6 +174,18 @@ impl Scratch {
         command.args(args).current_dir(&self.root).stdin(Stdio::null());
         self.operators(&mut command);
         command
+    }
+
+    /// Runs `script` in the operator's checkout, as a person types it: `ralph` is on the path, and the first command that
+    /// fails ends it.
+    pub(crate) fn shell(&self, script: &str) -> Output {
+        let mut command = Command::new("sh");
+        command.args(["-ec", script]).current_dir(&self.root).stdin(Stdio::null());
+        self.operators(&mut command);
+        let ours = Path::new(env!("CARGO_BIN_EXE_ralph")).parent().unwrap().to_owned();
+        let path = std::env::var_os("PATH").unwrap();
+        let path = std::env::join_paths([ours].into_iter().chain(std::env::split_paths(&path))).unwrap();
+        command.env("PATH", path).env("EDITOR", self.path("editor.sh")).output().unwrap()
     }
 
     /// The operator's environment: nothing of the person's who runs the tests.

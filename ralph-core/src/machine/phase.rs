@@ -104,7 +104,10 @@ impl Machine {
             return Some(self.halt_for(&id));
         }
         let count = self.phases.since_checkpoint;
-        let text = format!("{count} phases were finished without a pause, {phase} the last of them. Go on?");
+        let text = match count {
+            1 => format!("{phase} is finished. Go on?"),
+            several => format!("{several} phases were finished without a pause, {phase} the last of them. Go on?"),
+        };
         let question = Question::new(DecisionKind::Checkpoint, text);
         Some(ask_phase(phase.clone(), question, About::Checkpoint, ""))
     }

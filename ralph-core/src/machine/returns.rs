@@ -81,7 +81,8 @@ impl Machine {
         match outcome {
             VerifyOutcome::Pass => {
                 self.comebacks.remove(&attempt.id.item);
-                let iteration = self.summary(attempt, None, ItemStatus::Done, String::new());
+                // It is where the branch is.
+                let iteration = self.summary(attempt, Some(attempt.base.clone()), ItemStatus::Done, String::new());
                 Lane::Marking { iteration, from: ItemStatus::Open }
             }
             VerifyOutcome::Fail => {
