@@ -1,5 +1,6 @@
 //! `ralph run` from end to end: each test is a small story about one repository.
 
+mod plans;
 mod support;
 
 mod attempts;
@@ -7,7 +8,9 @@ mod claims;
 mod crashes;
 mod hostile;
 mod locks;
+mod pauses;
 mod people;
+mod phases;
 mod refusals;
 mod rows_git;
 mod rows_loop;
