@@ -3,6 +3,7 @@
 mod plans;
 mod support;
 
+mod approval;
 mod attempts;
 mod claims;
 mod crashes;

@@ -1,6 +1,12 @@
 //! Master Plans for tests: written, signed, run, and their questions answered.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use super::support::{DILIGENT, Ended, Scratch};
 
@@ -90,6 +96,11 @@ impl Scratch {
         ended
     }
 
+    /// Everything that this test has: checkout, repository, the user's state and home.
+    pub(crate) fn everything(&self) -> BTreeMap<PathBuf, String> {
+        listing(self.root.parent().unwrap())
+    }
+
     /// The questions that wait, of all projects that this home knows.
     #[track_caller]
     pub(crate) fn pending(&self) -> Vec<Asked> {
@@ -160,4 +171,37 @@ impl Ended {
         }
         self
     }
+}
+
+/// Every file below `folder` but for the outputs that this harness writes: mode and content.
+pub(crate) fn listing(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.map(Result::unwrap) {
+            let (path, meta) = (entry.path(), entry.metadata().unwrap());
+            if entry.file_name().to_string_lossy().starts_with("out-") {
+                continue;
+            }
+            let what = if meta.is_dir() {
+                folders.push(path.clone());
+                String::new()
+            } else if meta.is_file() {
+                fs::read(&path).unwrap().escape_ascii().to_string()
+            } else {
+                format!("{:?}", fs::read_link(&path))
+            };
+            found.insert(path, format!("{:o} {what}", meta.permissions().mode()));
+        }
+    }
+    found
+}
+
+/// Fails, naming what, where two listings differ.
+#[track_caller]
+pub(crate) fn same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
+    let names: BTreeSet<&PathBuf> = before.keys().chain(after.keys()).collect();
+    let changed: Vec<_> = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).collect();
+    assert!(changed.is_empty(), "changed: {changed:?}");
 }
