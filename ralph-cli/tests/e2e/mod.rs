@@ -17,6 +17,7 @@ mod rows_git;
 mod rows_loop;
 mod rows_proc;
 mod rows_state;
+mod sessions_may_not;
 mod stops;
 mod surroundings;
 mod verifiers;

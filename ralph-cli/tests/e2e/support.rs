@@ -180,7 +180,7 @@ impl Scratch {
     }
 
     /// The operator's environment: nothing of the person's who runs the tests.
-    fn operators(&self, command: &mut Command) {
+    pub(crate) fn operators(&self, command: &mut Command) {
         let home = self.path("home");
         command
             .env_clear()
