@@ -20,5 +20,6 @@ mod rows_state;
 mod sessions_may_not;
 mod stops;
 mod surroundings;
+mod tampering;
 mod verifiers;
 mod walk;
