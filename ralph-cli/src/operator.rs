@@ -1,5 +1,7 @@
 //! The person at the keyboard: who it is, and that it is one.
 
+use std::{fs, os::unix::fs::MetadataExt as _};
+
 use ralph_core::ledger::{Ledger, holder};
 
 use crate::error::CliError;
@@ -13,7 +15,8 @@ pub(crate) fn name(given: Option<&str>) -> String {
 /// Refuses to `act` from inside a session that Ralph started: what is a person's to say is not an agent's.
 ///
 /// A session is known by the mark that its processes carry, in this process or in one above it, and by the run that
-/// started it: that holds the lock of one of `ledgers`.
+/// started it: that holds the lock of one of `ledgers`, or, where the caller was made to look for projects elsewhere, is
+/// at least this program.
 pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>, act: &str) -> Result<(), CliError> {
     let refuse = |why: String| {
         Err(CliError::usage(format!(
@@ -31,5 +34,20 @@ pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledge
             return refuse(format!("below {live}"));
         }
     }
+    if let Some(pid) = ancestry.ancestors.iter().find(|pid| is_this_program(**pid)) {
+        return refuse(format!("below another ralph (process {pid})"));
+    }
     Ok(())
+}
+
+/// Whether the process runs this program, by its file or by that file's name: a session may have copied the file, but
+/// not that of a process above it. Nothing is known of other processes where there is no `/proc`.
+fn is_this_program(pid: u32) -> bool {
+    let link = |who: &str| format!("/proc/{who}/exe");
+    let file = |who: &str| fs::metadata(link(who)).ok().map(|file| (file.dev(), file.ino()));
+    let pid = pid.to_string();
+    let name = fs::read_link(link(&pid)).ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    // The system says so of a file that was replaced meanwhile.
+    let is_named = name.is_some_and(|name| name.trim_end_matches(" (deleted)") == env!("CARGO_BIN_NAME"));
+    is_named || file(&pid).is_some_and(|theirs| Some(theirs) == file("self"))
 }

@@ -1,20 +1,26 @@
 //! `ralph run` from end to end: each test is a small story about one repository.
 
+mod plans;
 mod support;
 
+mod approval;
 mod attempts;
 mod claims;
 mod crashes;
 mod hostile;
 mod locks;
 mod morning;
+mod pauses;
 mod people;
+mod phases;
 mod refusals;
 mod rows_git;
 mod rows_loop;
 mod rows_proc;
 mod rows_state;
+mod sessions_may_not;
 mod stops;
 mod surroundings;
+mod tampering;
 mod verifiers;
 mod walk;

@@ -28,6 +28,8 @@ pub(crate) struct Scratch {
     folder: TempDir,
     /// The operator's checkout.
     pub(crate) root: PathBuf,
+    /// The run's branch.
+    pub(crate) branch: &'static str,
 }
 
 impl Scratch {
@@ -54,7 +56,8 @@ impl Scratch {
     pub(crate) fn empty() -> Self {
         let folder = tempfile::Builder::new().prefix("ralph-e2e-").tempdir().unwrap();
         // Without links in it, so that paths can be compared with those of processes.
-        let scratch = Self { root: folder.path().canonicalize().unwrap().join("operator"), folder };
+        let root = folder.path().canonicalize().unwrap().join("operator");
+        let scratch = Self { root, folder, branch: BRANCH };
         for name in ["operator/ralph-loop", "home", "notes"] {
             fs::create_dir_all(scratch.path(name)).unwrap();
         }
@@ -189,7 +192,7 @@ impl Scratch {
     }
 
     /// The operator's environment: nothing of the person's who runs the tests.
-    fn operators(&self, command: &mut Command) {
+    pub(crate) fn operators(&self, command: &mut Command) {
         let home = self.path("home");
         command
             .env_clear()
@@ -215,25 +218,28 @@ impl Scratch {
     /// A linked checkout of the run's branch, detached, for a person to commit in.
     pub(crate) fn checkout_of_branch(&self, name: &str) -> PathBuf {
         let path = self.path(name);
-        self.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap(), BRANCH]);
+        self.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap(), self.branch]);
         path
     }
 
     /// The subjects of the branch's own commits, oldest first.
     pub(crate) fn commits(&self) -> Vec<String> {
-        self.git(&["log", "--reverse", "--format=%s", &format!("main..{BRANCH}")]).lines().map(str::to_owned).collect()
+        self.git(&["log", "--reverse", "--format=%s", &format!("main..{}", self.branch)])
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The same, where there may be no branch yet.
     pub(crate) fn commits_if_any(&self) -> Vec<String> {
-        let branch = self.git(&["for-each-ref", &format!("refs/heads/{BRANCH}")]);
+        let branch = self.git(&["for-each-ref", &format!("refs/heads/{}", self.branch)]);
         if branch.is_empty() { Vec::new() } else { self.commits() }
     }
 
     /// The values of one trailer in the branch's own commits, oldest first.
     pub(crate) fn trailers(&self, key: &str) -> Vec<String> {
         let format = format!("--format=%(trailers:key={key},valueonly,separator=%x2C)");
-        self.git(&["log", "--reverse", &format, &format!("main..{BRANCH}")]).lines().map(str::to_owned).collect()
+        self.git(&["log", "--reverse", &format, &format!("main..{}", self.branch)]).lines().map(str::to_owned).collect()
     }
 
     /// The files of a revision.

@@ -17,6 +17,7 @@ use crate::{args, error::CliError, operator, output, report::SCHEMA_VERSION};
 pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliError> {
     let desk = Desk::open(directory)?;
     if let Some(project) = &args.forget {
+        operator::not_from_a_session(desk.ledgers(), "forget a project")?;
         return desk.forget(project);
     }
     let given = if args.answer.is_empty() {
