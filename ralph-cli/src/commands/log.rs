@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use ralph_core::{ItemRef, Record, RunId, engine::Artifacts, from_millis, machine::Fact, printable};
+use ralph_core::{ItemRef, PhaseId, Record, RunId, engine::Artifacts, from_millis, machine::Fact, printable};
 
 use crate::{
     args,
     error::CliError,
     output,
     project::Project,
-    report,
+    report::{self, Names},
     runs::{self, RunInfo},
 };
 
@@ -26,13 +26,15 @@ pub(crate) fn log(directory: &Path, args: &args::Log) -> Result<u8, CliError> {
         }
         return Ok(0);
     }
+    let phases: BTreeSet<&PhaseId> = records.iter().filter_map(phase).collect();
+    let names = Names { with_phase: phases.len() > 1 };
     let mut page = format!("run {run}: {} on {}\n", info.plan, info.branch);
     let mut folders = BTreeSet::new();
     for record in shown {
         if let Fact::Began { attempt } = &record.fact {
             folders.insert(attempt.iteration);
         }
-        if let Some(line) = report::line(&record.fact) {
+        if let Some(line) = report::line(&record.fact, names) {
             page.push_str(&format!("{}  {line}\n", super::time(from_millis(record.at))));
         }
         if let (Some(_), Fact::Verified { tail, .. }) = (item, &record.fact) {
@@ -49,6 +51,14 @@ pub(crate) fn log(directory: &Path, args: &args::Log) -> Result<u8, CliError> {
     }
     output::print(&page)?;
     Ok(0)
+}
+
+/// The phase that an attempt belongs to.
+fn phase(record: &Record) -> Option<&PhaseId> {
+    match &record.fact {
+        Fact::Began { attempt } => Some(&attempt.id.item.phase),
+        _ => None,
+    }
 }
 
 /// The run that is meant, with its records: the one that is named, else the last one that worked on the item, else the

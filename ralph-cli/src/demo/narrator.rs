@@ -12,7 +12,7 @@ use ralph_core::{
 };
 
 use super::script::{PHASES, SCENES, Scene};
-use crate::report::{self, wrap};
+use crate::report::{self, Names, wrap};
 
 /// How wide paragraphs are.
 const WIDTH: usize = 96;
@@ -52,7 +52,7 @@ impl Observer for Narrator {
         let (fact, mut seen) = (&record.fact, self.lock());
         seen.before(fact);
         if !seen.is_dull(fact)
-            && let Some(line) = report::line(fact)
+            && let Some(line) = report::line(fact, Names::default())
         {
             let deep = line.len() - line.trim_start().len();
             wrap(&line, WIDTH - 2, &" ".repeat(deep + 2)).iter().for_each(|line| say(&format!("  {line}")));

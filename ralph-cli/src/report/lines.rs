@@ -1,7 +1,7 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    ItemStatus, Ruling, Stage,
+    ItemRef, ItemStatus, Plan, Ruling, Stage,
     machine::{End, Fact, Origin, Pick, Readiness, Refusal, VerifyOutcome},
     printable,
 };
@@ -9,8 +9,25 @@ use ralph_core::{
 /// How long a line may be, in characters: titles and verifiers' words have no bound of their own.
 const LINE_MAX: usize = 500;
 
+/// How items are named: with their phase where there are several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) with_phase: bool,
+}
+
+impl Names {
+    /// As in this plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self { with_phase: plan.phases.len() > 1 }
+    }
+
+    fn name(self, item: &ItemRef) -> String {
+        if self.with_phase { item.to_string() } else { item.item.to_string() }
+    }
+}
+
 /// The line for `fact`; `None` where nobody needs to read it.
-pub(crate) fn line(fact: &Fact) -> Option<String> {
+pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
     let text = match fact {
         Fact::Began { attempt } => {
             let again = match attempt.origin {
@@ -19,7 +36,7 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
                 Origin::Kept => ", with the work that is there".to_owned(),
                 Origin::Branch => ", as it is on the branch".to_owned(),
             };
-            format!("▸ {}: {}{again}", attempt.id.item.item, attempt.spec.title)
+            format!("▸ {}: {}{again}", names.name(&attempt.id.item), attempt.spec.title)
         }
         Fact::Ended { end, usage, took_ms, .. } => {
             let cost = usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
@@ -72,14 +89,14 @@ pub(crate) fn line(fact: &Fact) -> Option<String> {
             let what = match iteration.to {
                 ItemStatus::Done => {
                     let commit = iteration.revision.as_ref().map_or("", |revision| revision.short());
-                    format!("● {} done, {commit}", iteration.item.item)
+                    format!("● {} done, {commit}", names.name(&iteration.item))
                 }
                 ItemStatus::Decision => {
                     let id = iteration.decision.as_ref().map_or("", |id| id.as_str());
-                    format!("? {} waits for you, {id}: {}", iteration.item.item, iteration.why)
+                    format!("? {} waits for you, {id}: {}", names.name(&iteration.item), iteration.why)
                 }
                 ItemStatus::Blocked | ItemStatus::Open | ItemStatus::Unknown => {
-                    format!("! {} blocked: {}", iteration.item.item, iteration.why)
+                    format!("! {} blocked: {}", names.name(&iteration.item), iteration.why)
                 }
             };
             match refused {

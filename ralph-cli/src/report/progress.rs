@@ -8,17 +8,18 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::{Event, Observer, printable};
 
-use super::line;
+use super::{Names, line};
 
 /// Shows what happens, as it happens.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// On a terminal: what is under way.
     bar: Option<ProgressBar>,
+    names: Names,
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(names: Names) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
@@ -27,7 +28,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { bar }
+        Self { bar, names }
     }
 
     fn say(&self, text: &str) {
@@ -54,7 +55,7 @@ impl Observer for Progress {
     fn on_event(&self, event: &Event) {
         match event {
             Event::Recorded { record, .. } => {
-                if let Some(text) = line(&record.fact) {
+                if let Some(text) = line(&record.fact, self.names) {
                     self.say(&text);
                 }
             }

@@ -12,7 +12,7 @@ use super::{note, prepare::Prepared};
 use crate::{
     answers, args,
     error::CliError,
-    report::{Events, Progress},
+    report::{Events, Names, Progress},
     runs,
     settings::OnConflict,
 };
@@ -34,7 +34,7 @@ async fn follow(prepared: &Prepared, live: &Holder, json: bool) -> Result<u8, Cl
         return Err(CliError::usage(format!("the control folder is held by {live}, which is no run to follow")));
     };
     note(&format!("following {live}; Ctrl-C ends the following, not the run"));
-    let (progress, mut seen) = (Progress::new(), 0);
+    let (progress, mut seen) = (Progress::new(Names::of(&prepared.read.plan)), 0);
     loop {
         // The lock first: what is recorded before it is gone is read after.
         let alive = holder(ledger).map_err(|error| CliError::failed("the lock", &error))?;

@@ -27,7 +27,7 @@ use crate::{
     args,
     crash_point::CrashPoint,
     error::CliError,
-    report::{Events, Progress, count},
+    report::{Events, Names, Progress, count},
     runs, wire,
 };
 
@@ -54,7 +54,8 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
         note(&format!("ended what a life of this run that was cut off had left running: {}", swept.killed));
     }
     let ralph = build(&prepared, &held)?;
-    let ralph = if args.json { ralph.observe(Events) } else { ralph.observe(Progress::new()) };
+    let ralph =
+        if args.json { ralph.observe(Events) } else { ralph.observe(Progress::new(Names::of(&prepared.read.plan))) };
     let ended = {
         let _listening = signals::Listening::with(ralph.switches());
         ralph.run().await
