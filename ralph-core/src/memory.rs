@@ -1,7 +1,7 @@
 //! A plan, a journal and a queue that live in memory: for embedders without a control folder, and for tests.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
@@ -96,14 +96,17 @@ impl PlanSource for MemoryPlan {
 
     async fn extend(&self, phase: &PhaseId, items: &[Proposal], decision: &str, _cx: &Cx) -> Result<(), PlanError> {
         let mut plan = lock(&self.0);
+        // Unique in the whole plan, so that an id alone says which item is meant.
+        let taken: BTreeSet<ItemId> =
+            plan.phases.iter().flat_map(|phase| &phase.items).map(|item| item.id.clone()).collect();
+        let mut free = (1..).map(name).filter(|id| !taken.contains(id));
         let Some(phase) = plan.phases.iter_mut().find(|known| known.id == *phase) else { return Ok(()) };
         let phase = Arc::make_mut(phase);
         if phase.items.iter().any(|item| item.decisions.iter().any(|known| known == decision)) {
             return Ok(());
         }
-        for proposal in items {
-            let number = (phase.items.len() + 1..).find(|number| phase.item(&name(*number)).is_none());
-            let mut item = Item::new(name(number.unwrap_or_default()), proposal.title.clone());
+        for (proposal, id) in items.iter().zip(&mut free) {
+            let mut item = Item::new(id, proposal.title.clone());
             item.criteria.clone_from(&proposal.criteria);
             item.verify.extend(proposal.verify.clone());
             item.decisions.push(decision.to_owned());
