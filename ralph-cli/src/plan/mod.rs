@@ -50,6 +50,12 @@ pub(crate) struct ReadPlan {
     pub(crate) master: Option<MasterPlan>,
 }
 
+impl From<ralph_core::ledger::ReadPlan> for ReadPlan {
+    fn from(read: ralph_core::ledger::ReadPlan) -> Self {
+        Self { plan: read.plan, notes: read.notes, master: Some(read.master) }
+    }
+}
+
 impl PlanFile {
     /// The plan in the file at `path`. Nothing else is read yet.
     pub(crate) fn open(project: &Project, path: &Path, settings: &Verify) -> Self {
@@ -153,17 +159,27 @@ impl PlanFile {
 
     /// The whole plan with everything in it, approved or not.
     pub(crate) fn read(&self) -> Result<ReadPlan, PlanError> {
-        let mut read = match self.master() {
-            Err(prd) => {
-                let read = prd.read()?;
-                let notes = read.notes.into_iter().map(|note| (prd.path().to_owned(), note)).collect();
-                ReadPlan { plan: Plan::new([read.phase]), notes, master: None }
-            }
-            Ok(master) => {
-                let read = master.read()?;
-                ReadPlan { plan: read.plan, notes: read.notes, master: Some(read.master) }
-            }
-        };
+        match self.master() {
+            Err(prd) => self.alone(prd),
+            Ok(master) => self.with_settings(master.read()?.into()),
+        }
+    }
+
+    /// The same, if it is approved where it has to be.
+    fn read_approved(&self) -> Result<ReadPlan, PlanError> {
+        match self.approval() {
+            Some(approved) => self.with_settings(approved.read()?.into()),
+            None => self.read(),
+        }
+    }
+
+    fn alone(&self, prd: &MarkdownPrd) -> Result<ReadPlan, PlanError> {
+        let read = prd.read()?;
+        let notes = read.notes.into_iter().map(|note| (prd.path().to_owned(), note)).collect();
+        self.with_settings(ReadPlan { plan: Plan::new([read.phase]), notes, master: None })
+    }
+
+    fn with_settings(&self, mut read: ReadPlan) -> Result<ReadPlan, PlanError> {
         let mut problems = Vec::new();
         for phase in &mut read.plan.phases {
             let file = self.prd_of(&phase.id, read.master.as_ref());
@@ -215,10 +231,7 @@ impl PlanFile {
 #[async_trait]
 impl PlanSource for PlanFile {
     async fn load(&self, _cx: &Cx) -> Result<Plan, PlanError> {
-        if let Some(approved) = self.approval() {
-            approved.read()?;
-        }
-        Ok(self.cut(self.read()?.plan))
+        Ok(self.cut(self.read_approved()?.plan))
     }
 
     async fn mark(&self, item: &ItemRef, from: ItemStatus, to: ItemStatus, cx: &Cx) -> Result<Marked, PlanError> {
