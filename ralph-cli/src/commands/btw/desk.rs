@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::id;
 use crate::{
     answers,
+    crash_point::point,
     error::CliError,
     plan::PlanFile,
     project::{LEDGER, Project},
@@ -201,10 +202,12 @@ impl Desk {
     ) -> Result<Given, CliError> {
         let asked = project.all.iter().find(|queued| queued.id == *id);
         let place = asked.map(|queued| place(queued)).unwrap_or_default();
+        point("answer");
         let answer = project
             .decisions
             .answer(id, said, by, SystemTime::now())
             .map_err(|error| CliError::usage(format!("{}: {}", project.name, chain(&error))))?;
+        point("answered");
         let mut given = Given {
             project: project.name.clone(),
             root: project.root.clone(),
