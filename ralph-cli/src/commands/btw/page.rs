@@ -24,8 +24,7 @@ pub(super) fn page(desk: &Desk) -> String {
         page.push_str("Nothing waits for you.\n");
         return page;
     }
-    let _ =
-        writeln!(page, "{} you.", count(pending.len() as u64, "question").replace("question", "question waiting for"));
+    let _ = writeln!(page, "{} waiting for you.", count(pending.len() as u64, "question"));
     for one in &pending {
         page.push('\n');
         page.push_str(&question(one));
