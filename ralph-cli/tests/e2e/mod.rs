@@ -3,6 +3,7 @@
 mod plans;
 mod support;
 
+mod answers;
 mod answers_crash;
 mod approval;
 mod attempts;
