@@ -2,9 +2,11 @@
 
 mod plans;
 mod support;
+mod terminal;
 
 mod answers;
 mod answers_crash;
+mod answers_terminal;
 mod approval;
 mod attempts;
 mod claims;
