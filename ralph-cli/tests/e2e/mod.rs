@@ -10,6 +10,7 @@ mod answers_terminal;
 mod approval;
 mod attempts;
 mod claims;
+mod conflicts;
 mod crashes;
 mod hostile;
 mod locks;
