@@ -12,6 +12,7 @@ mod attempts;
 mod claims;
 mod conflicts;
 mod crashes;
+mod crashes_plan;
 mod hostile;
 mod locks;
 mod pauses;
