@@ -1,11 +1,12 @@
 //! `kill -9` between any two steps of an answer: it was given or not, and what follows from it happens once.
 
 use std::{
+    fs,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
 
-use super::support::{DILIGENT, Ended, Scratch};
+use super::support::{DILIGENT, Ended, Scratch, size, until};
 
 /// A question, and what its answer comes to.
 struct Story {
@@ -102,4 +103,47 @@ fn an_answer_that_is_cut_off_is_given_or_not() {
 #[test]
 fn an_approved_proposal_that_is_cut_off_adds_its_item_once() {
     each_step(&SCOPE, 7);
+}
+
+/// The run is on when the answer comes, and dies at its `point`-th step: before, while or after it takes the answer in.
+/// Whether it died after the answer; `None` where it did before.
+fn live_dies_at(point: u64) -> Option<bool> {
+    let scratch = Scratch::new(2);
+    let wait = "echo >\"$NOTES/at-work\"; until test -e \"$NOTES/go\"; do sleep 0.01; done";
+    let script = format!("test $RALPH_ITEM_ID = R01 || {{ {wait}; }}; {DILIGENT}");
+    scratch.agent_asks(&[("R01", CHOICE.report)], &script);
+    let mut run = scratch.start_with(&["run"], &[("RALPH_TEST_ABORT_AT", &point.to_string())]);
+    until("the second session, or the end", || scratch.path("notes/at-work").exists() || run.has_ended());
+    if run.has_ended() {
+        return None;
+    }
+    let said = scratch.btw(&["D-001=b"]).stdout;
+    assert!(said.contains("takes it in"), "{said}");
+    fs::write(scratch.path("notes/go"), "").unwrap();
+    let ended = run.end();
+    let died = ended.status.code().is_none();
+    if died {
+        scratch.run(&[]).stopped("SUCCESS", 0);
+    } else {
+        ended.stopped("SUCCESS", 0);
+    }
+    let prd = scratch.read("ralph-loop/PRD-P1.md");
+    assert_eq!((scratch.marks().as_str(), prd.matches(CHOICE.line).count()), ("xx", 1), "{point}: {prd}");
+    assert_eq!((scratch.waiting().len(), scratch.commits().len()), (0, 2), "{point}");
+    Some(died)
+}
+
+#[test]
+fn a_run_that_dies_taking_an_answer_in_takes_it_in_once() {
+    let stride = size("RALPH_TEST_CRASH_STRIDE", 4);
+    let (mut point, mut deaths) = (40, 0);
+    loop {
+        match live_dies_at(point) {
+            Some(false) => break,
+            Some(true) => deaths += 1,
+            None => {}
+        }
+        point += stride;
+    }
+    assert!(deaths * stride > 30, "it died {deaths} times");
 }

@@ -423,6 +423,11 @@ impl Running {
         fs::read_to_string(self.outputs.join("stderr")).unwrap()
     }
 
+    /// Whether it has come to its end.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.status().is_some()
+    }
+
     /// Its end, if that has come.
     fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()
