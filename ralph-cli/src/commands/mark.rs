@@ -4,7 +4,7 @@ use std::{path::Path, time::SystemTime};
 
 use ralph_core::{Cx, Item, ItemStatus, Marked, Phase, Plan, PlanSource as _, ledger::FileDecisions};
 
-use crate::{args, error::CliError, output, plan::PlanFile, project::Project, runs, settings};
+use crate::{args, error::CliError, operator, output, plan::PlanFile, project::Project, runs, settings};
 
 /// Marks items open again; the next iteration gives them fresh attempts.
 pub(crate) async fn retry(directory: &Path, args: &args::Items) -> Result<u8, CliError> {
@@ -18,6 +18,8 @@ pub(crate) async fn skip(directory: &Path, args: &args::Items) -> Result<u8, Cli
 
 async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
+    // It takes questions back, too.
+    operator::not_from_a_session([&project.ledger], "open items again or leave them out")?;
     let loaded = settings::load(&project.settings(), &[])?;
     let last = runs::find(&project.ledger, None)?.map(|(_, info)| project.root.join(info.plan));
     let path = project.plan(args.plan.clone().or(last).as_deref())?;
