@@ -65,7 +65,7 @@ fn page(name: &str, covered: &Coverage, before: Option<&Coverage>) -> String {
     match before {
         None => page.push_str(&format!("{name} was never approved here. An approval covers:\n")),
         Some(_) if changes.is_empty() => {
-            page.push_str(&format!("{name}: nothing has changed since the last approval.\n"))
+            page.push_str(&format!("{name}: nothing has changed since the last approval.\n"));
         }
         Some(_) => {
             let many = count(changes.len() as u64, "text");

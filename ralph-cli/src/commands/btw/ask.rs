@@ -31,7 +31,7 @@ pub(super) async fn ask(desk: &Desk, by: &str) -> Result<Vec<Given>, CliError> {
                 break;
             }
             let understood = one.queued.decision.question.reply(&said).map_err(|error| CliError::refused(&error));
-            match understood.and_then(|reply| desk.fits(one.project, one.queued, &reply)) {
+            match understood.and_then(|reply| Desk::fits(one.project, one.queued, &reply)) {
                 Ok(()) => {
                     let answered = desk.answer(one.project, &one.queued.id, &said, by).await?;
                     output::print(&answered.line())?;

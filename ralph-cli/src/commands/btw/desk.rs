@@ -163,12 +163,12 @@ impl Desk {
             return Err(CliError::usage(format!("{}: {id} waits no longer", project.name)));
         }
         let reply = queued.decision.question.reply(said).map_err(|error| CliError::refused(&error))?;
-        self.fits(project, queued, &reply)?;
+        Self::fits(project, queued, &reply)?;
         Ok((project, id, said.to_owned()))
     }
 
     /// An item that is named has to be there.
-    pub(super) fn fits(&self, project: &Desktop, queued: &Queued, reply: &Reply) -> Result<(), CliError> {
+    pub(super) fn fits(project: &Desktop, queued: &Queued, reply: &Reply) -> Result<(), CliError> {
         let (Reply::Reopen(item) | Reply::Retire(item)) = reply else { return Ok(()) };
         let Some(plan) = project.plan(queued)? else { return Ok(()) };
         let read = plan.read().map_err(|error| CliError::refused(&error))?;
@@ -201,7 +201,7 @@ impl Desk {
         by: &str,
     ) -> Result<Given, CliError> {
         let asked = project.all.iter().find(|queued| queued.id == *id);
-        let place = asked.map(|queued| place(queued)).unwrap_or_default();
+        let place = asked.map(place).unwrap_or_default();
         point("answer");
         let answer = project
             .decisions
@@ -223,7 +223,7 @@ impl Desk {
             Ok(None) => given.live = true,
             // The answer is given all the same: the next run or `btw` does the rest.
             Err(error) => {
-                given.notes.push(format!("the answer is recorded; what follows is still to be done: {error}"))
+                given.notes.push(format!("the answer is recorded; what follows is still to be done: {error}"));
             }
         }
         Ok(given)
