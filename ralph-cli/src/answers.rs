@@ -3,7 +3,7 @@
 //! The answer itself is one durable write in `state/`. Everything here is done after it, and again where a crash cut it
 //! off: before a run begins, at its end, and by `ralph btw`.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ralph_core::{
     Answer, Cx, DecisionId, ItemRef, PlanChange, chain,
@@ -11,7 +11,15 @@ use ralph_core::{
     machine::Fact,
 };
 
-use crate::{commit, error::CliError, plan::PlanFile, project::Project, runs, settings::Settings};
+use crate::{
+    commit,
+    crash_point::{self, point},
+    error::CliError,
+    plan::PlanFile,
+    project::Project,
+    runs,
+    settings::Settings,
+};
 
 /// Does what is still to be done for answers; answers what a person should know. Needs the ledger's lock.
 pub(crate) async fn settle(
@@ -30,8 +38,11 @@ pub(crate) async fn settle(
         if !taken_in(&project.ledger, queued) {
             notes.extend(write(project, settings, queued, &answer, &all).await?);
         }
+        point("commit");
         notes.extend(commit::decision(project, settings, queued, &answer).await);
+        point("settle");
         decisions.settle(&queued.id).map_err(|error| CliError::failed("the decisions", &error))?;
+        point("settled");
     }
     Ok(notes)
 }
@@ -71,7 +82,8 @@ async fn write(
         }
         change => change,
     };
-    let refused = change.write(&plan, answer, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
+    let plan = crash_point::wrapped(Arc::new(plan));
+    let refused = change.write(&*plan, answer, &Cx::new()).await.map_err(|error| CliError::refused(&error))?;
     Ok(refused.map(|found| format!("{}: {found}; its mark was left alone", queued.id)))
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{
-    Cx, ItemRef, PhaseId, Record, Revision, RunId, StopReason,
+    Cx, ItemRef, PhaseId, Record, Revision, RunId, Stop, StopReason,
     ledger::{JsonlJournal, Ledger, accepted},
     machine::{Carried, Fact, Machine},
 };
@@ -93,10 +93,10 @@ pub(crate) fn find(ledger: &Ledger, id: Option<&str>) -> Result<Option<(RunId, R
     found.map(Some).ok_or_else(|| CliError::usage(format!("there is no run `{id}`")))
 }
 
-/// The reason for which a run last stopped; `None` where it was cut off.
-pub(crate) fn last_stop(records: &[Record]) -> Option<StopReason> {
+/// How a run last stopped; `None` where it was cut off.
+pub(crate) fn last_stop(records: &[Record]) -> Option<&Stop> {
     match &records.last()?.fact {
-        Fact::Stopped { stop } => Some(stop.reason),
+        Fact::Stopped { stop } => Some(stop),
         _ => None,
     }
 }
@@ -109,7 +109,8 @@ pub(crate) fn open(ledger: &Ledger, info: &RunInfo) -> Result<Option<RunId>, Cli
     if !journal(ledger).path(&run).exists() {
         return Ok(None);
     }
-    let success = last_stop(&records(ledger, &run)?) == Some(StopReason::Success);
+    let records = records(ledger, &run)?;
+    let success = last_stop(&records).is_some_and(|stop| stop.reason == StopReason::Success);
     Ok((!success).then_some(run))
 }
 

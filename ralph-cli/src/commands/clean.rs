@@ -165,7 +165,7 @@ fn fate(project: &Project, run: &RunId, info: &RunInfo, newer: bool) -> Fate {
         Err(error) => return Fate::Open(format!("it cannot be read ({error})")),
     };
     let at = records.last().map_or(SystemTime::now(), |record| from_millis(record.at));
-    match runs::last_stop(&records) {
+    match runs::last_stop(&records).map(|stop| stop.reason) {
         Some(StopReason::Success) => Fate::Finished(at),
         Some(_) if newer => Fate::Finished(at),
         Some(reason) => Fate::Open(format!("`ralph run {}` would go on with it ({reason})", info.plan)),

@@ -18,7 +18,8 @@ pub(crate) async fn skip(directory: &Path, args: &args::Items) -> Result<u8, Cli
 
 async fn mark(directory: &Path, args: &args::Items, to: ItemStatus) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
-    operator::not_from_a_session([&project.ledger], "change marks")?;
+    // It takes questions back, too.
+    operator::not_from_a_session([&project.ledger], "open items again or leave them out")?;
     let loaded = settings::load(&project.settings(), &[])?;
     let last = runs::find(&project.ledger, None)?.map(|(_, info)| project.root.join(info.plan));
     let path = project.plan(args.plan.clone().or(last).as_deref())?;

@@ -2,11 +2,17 @@
 
 mod plans;
 mod support;
+mod terminal;
 
+mod answers;
+mod answers_crash;
+mod answers_terminal;
 mod approval;
 mod attempts;
 mod claims;
+mod conflicts;
 mod crashes;
+mod crashes_plan;
 mod hostile;
 mod locks;
 mod morning;

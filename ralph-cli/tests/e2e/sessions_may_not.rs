@@ -124,6 +124,25 @@ fn no_session_approves_a_plan() {
     scratch.run(&[]).stopped("SUCCESS", 0);
 }
 
+/// To open an item again takes its question back: the next session would go on without the answer.
+#[test]
+fn no_session_takes_a_question_back() {
+    let scratch = Scratch::new(2);
+    let calls: Vec<String> = [DISGUISES[0], DISGUISES[3], ORPHAN]
+        .iter()
+        .flat_map(|form| ["retry R01", "skip R01"].map(|args| form.replace("{}", &call(&scratch, args))))
+        .collect();
+    let ask = r#"{"status": "decision", "question": "Which?"}"#;
+    scratch.agent_asks(&[("R01", ask)], &format!("{}\n{DILIGENT}", tries(&calls)));
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    assert_eq!(codes(&scratch), ["2"; 6], "{}{}", scratch.note("said"), scratch.note("told.out"));
+    assert_eq!((scratch.waiting().len(), scratch.marks().as_str()), (1, "?x"));
+    // The control.
+    from_outside(&scratch, &calls[..1]);
+    assert_eq!((codes(&scratch), scratch.waiting().len()), (vec!["0".to_owned()], 0));
+    assert_eq!(scratch.marks(), " x");
+}
+
 /// What a session leaves running has no more to say than the session.
 #[test]
 fn what_outlives_its_session_answers_nothing() {

@@ -30,6 +30,8 @@ pub(crate) struct Scratch {
     pub(crate) root: PathBuf,
     /// The run's branch.
     pub(crate) branch: &'static str,
+    /// The folder with the user's home and state: its own, unless a test has several projects of one user.
+    pub(crate) user: PathBuf,
 }
 
 impl Scratch {
@@ -57,7 +59,8 @@ impl Scratch {
         let folder = tempfile::Builder::new().prefix("ralph-e2e-").tempdir().unwrap();
         // Without links in it, so that paths can be compared with those of processes.
         let root = folder.path().canonicalize().unwrap().join("operator");
-        let scratch = Self { root, folder, branch: BRANCH };
+        let user = root.parent().unwrap().to_owned();
+        let scratch = Self { root, folder, branch: BRANCH, user };
         for name in ["operator/ralph-loop", "home", "notes"] {
             fs::create_dir_all(scratch.path(name)).unwrap();
         }
@@ -193,13 +196,12 @@ impl Scratch {
 
     /// The operator's environment: nothing of the person's who runs the tests.
     pub(crate) fn operators(&self, command: &mut Command) {
-        let home = self.path("home");
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("XDG_STATE_HOME", self.path("state"))
+            .env("XDG_STATE_HOME", self.user.join("state"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("HOME", home);
+            .env("HOME", self.user.join("home"));
     }
 
     // Git, as a person uses it.
@@ -431,6 +433,11 @@ impl Running {
 
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(self.outputs.join("stderr")).unwrap()
+    }
+
+    /// Whether it has come to its end.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.status().is_some()
     }
 
     /// Its end, if that has come.

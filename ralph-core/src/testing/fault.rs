@@ -76,7 +76,11 @@ impl FaultPlan {
         self.0.dead.load(Ordering::SeqCst)
     }
 
-    fn point(&self, operation: &str) -> Result<(), io::Error> {
+    /// Passes a point of its own, for what is no operation of a seam.
+    ///
+    /// # Errors
+    /// At the chosen point, and where that is the process' death, after it.
+    pub fn point(&self, operation: &str) -> Result<(), io::Error> {
         let state = &self.0;
         if state.dead.load(Ordering::SeqCst) && state.how != How::Fails {
             return Err(io::Error::other(format!("{operation} after the crash")));

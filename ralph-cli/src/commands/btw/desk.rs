@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::id;
 use crate::{
     answers,
+    crash_point::point,
     error::CliError,
     plan::PlanFile,
     project::{LEDGER, Project},
@@ -197,10 +198,12 @@ impl Desk {
     ) -> Result<Given, CliError> {
         let asked = project.all.iter().find(|queued| queued.id == *id);
         let place = asked.map(place).unwrap_or_default();
+        point("answer");
         let answer = project
             .decisions
             .answer(id, said, by, SystemTime::now())
             .map_err(|error| CliError::usage(format!("{}: {}", project.name, chain(&error))))?;
+        point("answered");
         let mut given = Given {
             project: project.name.clone(),
             root: project.root.clone(),
@@ -286,7 +289,7 @@ impl Desktop {
     fn was_answered(&self) -> bool {
         let Ok(Some((run, _))) = runs::find(&self.ledger, None) else { return false };
         let records = runs::records(&self.ledger, &run).unwrap_or_default();
-        let stopped = runs::last_stop(&records).is_some_and(|reason| reason != StopReason::Success);
+        let stopped = runs::last_stop(&records).is_some_and(|stop| stop.reason != StopReason::Success);
         let mut asked = self.all.iter().filter(|queued| queued.decision.run == run && queued.answer().is_some());
         stopped && asked.any(|queued| !answers::taken_in(&self.ledger, queued))
     }

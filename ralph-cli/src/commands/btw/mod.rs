@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub(crate) use self::{desk::place, page::question};
 
-use self::desk::{Desk, Given};
+use self::desk::{Desk, Desktop, Given};
 use crate::{args, error::CliError, operator, output, report::SCHEMA_VERSION};
 
 pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliError> {
@@ -38,6 +38,7 @@ pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliErr
         operator::not_from_a_session(desk.ledgers(), "answer")?;
         let by = operator::name(args.by.as_deref());
         let meant = args.answer.iter().map(|text| desk.understand(text)).collect::<Result<Vec<_>, _>>()?;
+        refuse_twice(&meant)?;
         let mut given = Vec::new();
         for (project, id, said) in meant {
             given.push(desk.answer(project, &id, &said, &by).await?);
@@ -46,6 +47,16 @@ pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliErr
         given
     };
     resume(&desk, &given, args).await
+}
+
+/// One question has one answer: two of them are refused before either is given.
+fn refuse_twice(meant: &[(&Desktop, DecisionId, String)]) -> Result<(), CliError> {
+    for (index, (project, id, _)) in meant.iter().enumerate() {
+        if meant.iter().take(index).any(|(other, before, _)| other.root == project.root && before == id) {
+            return Err(CliError::usage(format!("{}:{id} is answered twice here: say one of the two", project.name)));
+        }
+    }
+    Ok(())
 }
 
 /// What was done, as one JSON document or as lines.

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use ralph_core::{
-    Event, Observer as _, StopReason,
+    Event, Observer as _, Stop, StopReason,
     ledger::{FileDecisions, Holder, holder},
-    machine::Fact,
 };
 
-use super::{note, prepare::Prepared};
+use super::{finish::Stopped, note, prepare::Prepared};
 use crate::{
     answers, args,
     error::CliError,
@@ -41,29 +40,23 @@ async fn follow(prepared: &Prepared, live: &Holder, json: bool) -> Result<u8, Cl
         let alive = alive.is_some_and(|now| now.run.as_ref() == Some(&run));
         for record in runs::records(ledger, &run)?.into_iter().skip(seen) {
             seen += 1;
-            let stop = match &record.fact {
-                Fact::Stopped { stop } => Some(stop.reason),
-                _ => None,
-            };
             let event = Event::Recorded { run: run.clone(), record };
             if json {
                 Events.on_event(&event);
             } else {
                 progress.on_event(&event);
             }
-            if let Some(reason) = stop.filter(|_| !alive) {
-                return Ok(reason.exit_code());
-            }
         }
         if !alive {
-            let last = runs::last_stop(&runs::records(ledger, &run)?);
-            return match last {
-                Some(reason) => Ok(reason.exit_code()),
-                None => {
-                    note("the run was cut off; `ralph run` takes it up");
-                    Ok(StopReason::Fault.exit_code())
-                }
-            };
+            let stop = runs::last_stop(&runs::records(ledger, &run)?).cloned();
+            let stop =
+                stop.unwrap_or_else(|| Stop::new(StopReason::Fault, "the run was cut off; `ralph run` takes it up"));
+            if json {
+                Events::print(&Stopped::new(&run, &stop, None));
+            } else {
+                note(&stop.to_string());
+            }
+            return Ok(stop.reason.exit_code());
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}

@@ -17,7 +17,7 @@ use crate::{
 
 /// The last line of `run --json`.
 #[derive(Serialize)]
-struct Stopped<'a> {
+pub(super) struct Stopped<'a> {
     kind: &'static str,
     run: &'a RunId,
     reason: StopReason,
@@ -25,6 +25,13 @@ struct Stopped<'a> {
     detail: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<serde_json::Value>,
+}
+
+impl<'a> Stopped<'a> {
+    pub(super) fn new(run: &'a RunId, stop: &'a Stop, outcome: Option<serde_json::Value>) -> Self {
+        let (reason, exit) = (stop.reason, stop.reason.exit_code());
+        Self { kind: "stopped", run, reason, exit, detail: &stop.detail, outcome }
+    }
 }
 
 pub(super) async fn finish(
@@ -81,14 +88,7 @@ pub(super) async fn finish(
         live: None,
     });
     if json {
-        Events::print(&Stopped {
-            kind: "stopped",
-            run,
-            reason: stop.reason,
-            exit: stop.reason.exit_code(),
-            detail: &stop.detail,
-            outcome: serde_json::to_value(&overview).ok(),
-        });
+        Events::print(&Stopped::new(run, &stop, serde_json::to_value(&overview).ok()));
     } else {
         output::print(&format!("{}\n", overview.render()))?;
     }
