@@ -1,6 +1,6 @@
 //! The gates that plans name: one that a verifier opens, and one that only a person opens.
 //!
-//! For the phase boundary, in this order: [`Ralph::phase_gate`](crate::Ralph::phase_gate).
+//! Every run has them at the phase boundary, in this order; they open where the plan names nothing.
 
 use std::sync::Arc;
 

@@ -44,32 +44,14 @@ impl PlanChange {
         reply: &Reply,
     ) -> Self {
         let of_phase = |item: &ItemId| ItemRef { phase: phase.clone(), item: item.clone() };
-        match kind {
-            DecisionKind::Scope if *reply == Reply::Approve => {
-                Self::Extend { phase: phase.clone(), items: proposed.to_vec() }
-            }
-            DecisionKind::AutoGate => match reply {
-                Reply::Reopen(item) => Self::Reopen { item: of_phase(item), from: ItemStatus::Done },
-                Reply::Retire(item) => Self::Note { item: of_phase(item) },
-                Reply::Approve
-                | Reply::Reject(_)
-                | Reply::Continue
-                | Reply::Stop
-                | Reply::Retry
-                | Reply::Choice(_)
-                | Reply::Text(_) => Self::Nothing,
-            },
-            DecisionKind::Scope | DecisionKind::ManualGate | DecisionKind::Checkpoint => Self::Nothing,
-            DecisionKind::Choice
-            | DecisionKind::Security
-            | DecisionKind::Database
-            | DecisionKind::Dependency
-            | DecisionKind::PublicApi
-            | DecisionKind::Protected
-            | DecisionKind::AlreadyDone => match item {
-                Some(item) => Self::Reopen { item: of_phase(item), from: ItemStatus::Decision },
-                None => Self::Nothing,
-            },
+        match (kind, item, reply) {
+            (DecisionKind::Scope, _, Reply::Approve) => Self::Extend { phase: phase.clone(), items: proposed.to_vec() },
+            (DecisionKind::Scope, _, _) => Self::Nothing,
+            // Whatever is asked about an item keeps it waiting.
+            (_, Some(item), _) => Self::Reopen { item: of_phase(item), from: ItemStatus::Decision },
+            (_, None, Reply::Reopen(item)) => Self::Reopen { item: of_phase(item), from: ItemStatus::Done },
+            (_, None, Reply::Retire(item)) => Self::Note { item: of_phase(item) },
+            (_, None, _) => Self::Nothing,
         }
     }
 

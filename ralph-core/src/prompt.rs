@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    machine::Failure,
+    machine::{Asked, Failure},
     plan::{Item, Phase},
 };
 
@@ -37,6 +37,8 @@ pub struct PromptInput<'a> {
     pub item: &'a Item,
     /// Why the attempt before failed.
     pub failure: Option<&'a Failure>,
+    /// The questions behind the decisions, as far as they are known.
+    pub asked: &'a [Asked],
     /// What earlier sessions learnt; already bounded.
     pub learnings: &'a str,
 }
@@ -44,7 +46,7 @@ pub struct PromptInput<'a> {
 impl<'a> PromptInput<'a> {
     /// A first attempt at `item`.
     pub fn new(phase: &'a Phase, item: &'a Item) -> Self {
-        Self { phase, item, failure: None, learnings: "" }
+        Self { phase, item, failure: None, asked: &[], learnings: "" }
     }
 }
 
@@ -84,7 +86,7 @@ impl Prompt {
             ("criteria", bullets(&item.criteria.iter().collect::<Vec<_>>(), false)),
             ("verify", bullets(&verify, true)),
             ("context", bullets(&context, false)),
-            ("decisions", bullets(&item.decisions.iter().collect::<Vec<_>>(), false)),
+            ("decisions", decisions(&item.decisions, input.asked)),
             ("failure", input.failure.map(failure).unwrap_or_default()),
             ("learnings", quote(input.learnings)),
         ];
@@ -142,6 +144,24 @@ fn bullets(lines: &[&String], code: bool) -> String {
     text
 }
 
+/// Each with the question that it answers, which may be an agent's own words.
+fn decisions(lines: &[String], asked: &[Asked]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let _ = writeln!(text, "- {}", line.trim());
+        let is_meant = |asked: &&Asked| line.trim().starts_with(&format!("{} (", asked.id));
+        let Some(asked) = asked.iter().find(is_meant) else { continue };
+        for (what, words) in [("The question was:", &asked.question), ("The end of the output:", &asked.output)] {
+            if !words.trim().is_empty() {
+                let quoted = quote(words).replace('\n', "\n  ");
+                let _ = writeln!(text, "  {what}\n\n  {quoted}\n");
+            }
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
 fn failure(failure: &Failure) -> String {
     let mut text = format!("Attempt {} failed: {}", failure.attempt, failure.why);
     if !failure.tail.trim().is_empty() {
@@ -186,8 +206,13 @@ mod tests {
         let (phase, mut item) = (phase(1), item());
         item.decisions = vec!["D-007 (lead, 2026-05-18): Resend".to_owned()];
         let last = Failure { attempt: 1, why: "exit 101".to_owned(), tail: "# panicked\n{{item}} at x".to_owned() };
-        let input =
-            PromptInput { failure: Some(&last), learnings: "- use pnpm, not npm", ..PromptInput::new(&phase, &item) };
+        let asked = [Asked { id: "D-007".into(), question: "Which?\n# D-008".to_owned(), output: "exit 1".to_owned() }];
+        let input = PromptInput {
+            failure: Some(&last),
+            asked: &asked,
+            learnings: "- use pnpm, not npm",
+            ..PromptInput::new(&phase, &item)
+        };
         insta::assert_snapshot!(Prompt::default().render(&input));
     }
 

@@ -17,6 +17,7 @@ use crate::{
     decision::DecisionSink,
     event::Observer,
     gate::Gate,
+    gates::{AutoGate, ManualGate},
     id::RunId,
     journal::Journal,
     machine::{Carried, RetryFrom, Rules},
@@ -84,15 +85,17 @@ impl Ralph {
     /// Without more being said, the journal and the decisions are in memory, and the budget is the default one. What is
     /// chosen at run time fits too: an `Arc<dyn Verifier>` is a verifier, and so with the other seams.
     pub fn builder(plan: impl PlanSource, agent: impl AgentBackend, verifier: impl Verifier, vcs: impl Vcs) -> Self {
+        let verifier: Arc<dyn Verifier> = Arc::new(verifier);
         let seams = Seams {
             plan: Arc::new(plan),
             agent: Arc::new(agent),
-            verifier: Arc::new(verifier),
+            verifier: Arc::clone(&verifier),
             vcs: Arc::new(vcs),
             rebase: None,
             publish: None,
             gates: Vec::new(),
-            phase_gates: Vec::new(),
+            phase_gates: vec![Arc::new(AutoGate::new(verifier)), Arc::new(ManualGate)],
+            every_phase_gated: false,
             decisions: Arc::new(MemoryDecisions::new()),
             setup: None,
             env_check: None,
@@ -159,10 +162,11 @@ impl Ralph {
         self
     }
 
-    /// Adds a gate at the phase boundary: it stands between a gated phase's last item and its end. Gates are asked in the
-    /// order in which they were added; see [`gates`](crate::gates) for those that plans name.
+    /// Adds a gate at the phase boundary: from then on every phase has to pass it. It is asked after the gates that plans
+    /// name, which are always there: what [`AutoGate`] and [`ManualGate`] stand for.
     pub fn phase_gate(mut self, gate: impl Gate) -> Self {
         self.seams.phase_gates.push(Arc::new(gate));
+        self.seams.every_phase_gated = true;
         self
     }
 

@@ -15,7 +15,7 @@ use crate::{
     error::{BoxError, chain},
     gate::Gate,
     id::{Revision, RunId},
-    machine::{Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
+    machine::{Asked, Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
     plan::{Item, ItemStatus, Marked, Phase, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
     signal::Signal,
@@ -64,6 +64,8 @@ pub(super) struct Seams {
     pub(super) gates: Vec<Arc<dyn Gate>>,
     /// At the phase boundary, in order.
     pub(super) phase_gates: Vec<Arc<dyn Gate>>,
+    /// Whether somebody added a gate to those that plans name.
+    pub(super) every_phase_gated: bool,
     pub(super) decisions: Arc<dyn DecisionSink>,
     pub(super) setup: Option<Arc<dyn Verifier>>,
     pub(super) env_check: Option<Arc<dyn Verifier>>,
@@ -87,6 +89,12 @@ pub(super) struct Call<'a> {
     pub(super) cx: Cx,
 }
 
+/// What a session is told of what came before.
+struct Told<'a> {
+    failure: Option<&'a Failure>,
+    asked: &'a [Asked],
+}
+
 pub(super) const WORK: Site = Site::Work { lane: 0 };
 pub(super) const CLEAN: Site = Site::Clean { lane: 0 };
 
@@ -104,8 +112,9 @@ impl Seams {
             Effect::Rebase { attempt, revision } => self.carry_over(attempt, revision, call).await,
             Effect::Prepare { attempt, caches } => self.prepare(attempt, *caches, call).await,
             Effect::Session { .. } if call.cx.redelivered() => Ok(ended(End::Interrupted, Usage::unknown(), None, 0)),
-            Effect::Session { attempt, failure, outages } => {
-                self.session(attempt, failure.as_ref(), *outages, call).await
+            Effect::Session { attempt, failure, asked, outages } => {
+                let told = Told { failure: failure.as_ref(), asked };
+                self.session(attempt, &told, *outages, call).await
             }
             Effect::Capture { attempt } => self.capture(attempt, call).await,
             Effect::Verify { stage, attempt, phase, revision, caches } => {
@@ -131,11 +140,12 @@ impl Seams {
         done.map_err(|source| Fault { step: call.key.to_owned(), source })
     }
 
-    async fn session(&self, attempt: &Attempt, failure: Option<&Failure>, outages: u32, call: &Call<'_>) -> Done {
+    async fn session(&self, attempt: &Attempt, told: &Told<'_>, outages: u32, call: &Call<'_>) -> Done {
         let (phase, item) = self.item(attempt, &call.cx).await?;
         let learnings = (self.learnings)();
         let mut input = PromptInput::new(&phase, &item);
-        input.failure = failure;
+        input.failure = told.failure;
+        input.asked = told.asked;
         input.learnings = &learnings;
         let prompt = self.prompt.render(&input);
         self.artifacts.write(attempt, "prompt", "md", &prompt)?;

@@ -40,7 +40,7 @@ impl Seams {
                 return nothing(Pick::Invalid(chain(&error)));
             }
         };
-        let (pick, counts) = pick(&plan, known);
+        let (pick, counts) = pick(&plan, known, self.every_phase_gated);
         let waits = |item: &&ItemRef| plan.find(item).is_some_and(|(_, found)| found.status == ItemStatus::Decision);
         let moot = known.parked.iter().filter(|item| !waits(item)).cloned().collect();
         Ok(Fact::Looked { tip, pick, counts, answers, moot })
@@ -77,7 +77,7 @@ impl Seams {
 }
 
 /// What the first phase that is not finished asks for, and how all items stand.
-fn pick(plan: &Plan, known: &Known<'_>) -> (Pick, Counts) {
+fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Counts) {
     let count = |items: &mut dyn Iterator<Item = &std::sync::Arc<Item>>| {
         let mut counts = Counts::default();
         items.for_each(|item| counts.add(item.status));
@@ -104,7 +104,8 @@ fn pick(plan: &Plan, known: &Known<'_>) -> (Pick, Counts) {
     let phase = &plan.phases[index];
     if done(phase) {
         let last = index + 1 == plan.phases.len();
-        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated: phase.is_gated(), last }), counts);
+        let gated = phase.is_gated() || every_phase_gated;
+        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated, last }), counts);
     }
     let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
     let pick = match open.next() {

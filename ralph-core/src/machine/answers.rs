@@ -4,7 +4,7 @@ use super::{
     apply::halt,
     effect::Request,
     lane::{Lane, Matter, Query, Sense, Work},
-    state::{About, Comeback, Failure, Held, Machine, Pending},
+    state::{About, Asked, Comeback, Failure, Held, Machine, Pending},
     terms::{Origin, RetryFrom},
 };
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
     plan_change::PlanChange,
     stop::{Stop, StopReason},
 };
+
+/// How many answered questions a session is told.
+const ASKED_MAX: usize = 5;
 
 /// Why a question about an item is taken back.
 pub(super) const MARKED_BY_HAND: &str = "the item's mark was changed by hand";
@@ -80,7 +83,8 @@ impl Machine {
             (Sense::Words, work) => About::Words { item: item.clone(), work },
         };
         let why = matter.question.text.clone();
-        let pending = Pending { phase: item.phase.clone(), question: matter.question, about };
+        let (phase, question, output) = (item.phase.clone(), matter.question, String::new());
+        let pending = Pending { phase, question, about, output };
         self.pending.insert(id.clone(), pending);
         self.parked.insert(item.clone(), id.clone());
         self.comebacks.remove(&item);
@@ -94,7 +98,8 @@ impl Machine {
         self.questions += 1;
         let item = query.about.item().cloned();
         let scope = matches!(query.about, About::Scope { .. });
-        let pending = Pending { phase: query.phase, question: query.question, about: query.about };
+        let pending =
+            Pending { phase: query.phase, question: query.question, about: query.about, output: query.output };
         let stop = waiting_for(id, &pending);
         self.pending.insert(id.clone(), pending);
         match item {
@@ -141,38 +146,39 @@ impl Machine {
     /// The answer is in the plan: what it means for what comes next.
     pub(super) fn took_in(&mut self, answer: &Answer, refused: bool) {
         let Some(pending) = self.pending.remove(&answer.decision) else { return };
-        let Pending { phase, question, about } = pending;
-        if let Some(item) = about.item() {
-            self.parked.remove(item);
+        let accepts = accepts(&pending.question.options, &answer.reply);
+        if let Some(item) = pending.about.item().cloned().or_else(|| reopened(&pending, answer)) {
+            self.parked.remove(&item);
+            let asked = self.asked.entry(item).or_default();
+            let id = answer.decision.clone();
+            asked.push(Asked { id, question: pending.question.text.clone(), output: pending.output });
+            let old = asked.len().saturating_sub(ASKED_MAX);
+            asked.drain(..old);
         }
-        match about {
+        let phase = pending.phase;
+        match pending.about {
             About::Words { .. } | About::Work { .. } | About::AlreadyDone { .. } if refused => {}
             About::Words { item, work } => {
                 let start = work.filter(|_| self.rules.retry_from == RetryFrom::Kept);
                 let start = start.map(|held| (held.revision, held.base));
                 self.comebacks.insert(item, Comeback { start, ..Comeback::default() });
             }
-            About::Work { item, work } if accepts(&question.options, &answer.reply) => {
+            About::Work { item, work } if accepts => {
                 self.comebacks.insert(item, Comeback { work: Some(work), ..Comeback::default() });
             }
-            About::AlreadyDone { item } if answer.reply == Reply::Approve => {
-                self.comebacks.insert(item, Comeback { on_branch: true, ..Comeback::default() });
-            }
             About::Work { item, work } => {
-                let failure = Some(turned_down(work.attempt, answer));
+                let why = format!("its work was not wanted ({}): {}", answer.decision, answer.reply.text());
+                let failure = Some(Failure { attempt: work.attempt, why, tail: String::new() });
                 self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });
             }
             About::AlreadyDone { item } => {
-                let failure = Some(turned_down(1, answer));
-                self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });
+                self.comebacks.insert(item, Comeback { on_branch: accepts, ..Comeback::default() });
             }
-            About::Gates { gates, at } => match &answer.reply {
-                Reply::Approve => self.phases.opened.entry(phase).or_default().extend(gates),
-                reply => {
-                    let why = format!("{} said: {}", answer.by, reply.text());
-                    self.phases.refused.insert(phase, (at, why));
-                }
-            },
+            About::Gates { gates, .. } if accepts => self.phases.opened.entry(phase).or_default().extend(gates),
+            About::Gates { at, .. } => {
+                let why = format!("{} said: {}", answer.by, answer.reply.text());
+                self.phases.refused.insert(phase, (at, why));
+            }
             About::AutoGate => match &answer.reply {
                 // New work: whoever approved the phase has not seen it.
                 Reply::Reopen(_) => {
@@ -189,13 +195,8 @@ impl Machine {
                 | Reply::Choice(_)
                 | Reply::Text(_) => {}
             },
-            About::Checkpoint => {
-                if answer.reply == Reply::Continue {
-                    self.phases.checkpoint = None;
-                    self.phases.since_checkpoint = 0;
-                }
-            }
-            About::Scope { .. } => {}
+            About::Checkpoint if answer.reply == Reply::Continue => self.phases.since_checkpoint = 0,
+            About::Checkpoint | About::Scope { .. } => {}
         }
     }
 
@@ -218,24 +219,28 @@ impl Machine {
     }
 }
 
-/// Whether `reply` accepts the work that is asked about. Where there are options, the first one does.
+/// Whether `reply` is a yes. Where there are options, the first one is.
 fn accepts(options: &[String], reply: &Reply) -> bool {
     match reply {
-        Reply::Approve => true,
+        Reply::Approve | Reply::Continue => true,
         Reply::Choice(choice) => options.first() == Some(choice),
-        Reply::Reject(_)
-        | Reply::Continue
-        | Reply::Stop
-        | Reply::Retry
-        | Reply::Reopen(_)
-        | Reply::Retire(_)
-        | Reply::Text(_) => false,
+        Reply::Reject(_) | Reply::Stop | Reply::Retry | Reply::Reopen(_) | Reply::Retire(_) | Reply::Text(_) => false,
     }
 }
 
-fn turned_down(attempt: u32, answer: &Answer) -> Failure {
-    let why = format!("{} said, asked about it: {}", answer.by, answer.reply.text());
-    Failure { attempt, why, tail: String::new() }
+/// The item that an answer about a phase opens again.
+fn reopened(pending: &Pending, answer: &Answer) -> Option<ItemRef> {
+    match &answer.reply {
+        Reply::Reopen(item) => Some(ItemRef { phase: pending.phase.clone(), item: item.clone() }),
+        Reply::Approve
+        | Reply::Reject(_)
+        | Reply::Continue
+        | Reply::Stop
+        | Reply::Retry
+        | Reply::Retire(_)
+        | Reply::Choice(_)
+        | Reply::Text(_) => None,
+    }
 }
 
 /// Why a run ends that waits for an answer.

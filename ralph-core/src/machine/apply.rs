@@ -64,6 +64,7 @@ impl Machine {
         if self.facts == 0 {
             self.phases.finished = carried.finished.iter().cloned().collect();
             self.phases.since_checkpoint = carried.since_checkpoint;
+            self.unpublished = carried.unpublished;
             self.phases.retired = carried.retired.iter().cloned().collect();
         }
         self.rules = rules.clone();

@@ -2,7 +2,7 @@
 
 use super::{
     fact::Fact,
-    state::Failure,
+    state::{Asked, Failure},
     terms::{Attempt, Iteration},
 };
 use crate::{
@@ -84,6 +84,8 @@ pub enum Effect {
         attempt: Attempt,
         /// Why the attempt before failed.
         failure: Option<Failure>,
+        /// The questions about the item that were answered.
+        asked: Vec<Asked>,
         /// How many sessions in a row were lost to the agent's own trouble; sets the length of the next wait.
         outages: u32,
     },

@@ -36,15 +36,14 @@ impl Machine {
             Pick::NotApproved(why) => halt(Stop::new(StopReason::NotApproved, why.clone())),
             Pick::Undecided(spec) => Lane::Undecided(spec.clone()),
             Pick::Nothing => self.nothing_open(counts),
-            Pick::Item(_) | Pick::Gates(_) | Pick::Waiting(_) => match (self.checkpoint(), pick) {
-                (Some(pause), _) => pause,
-                (None, Pick::Item(spec)) if self.rules.baseline && self.base_green.is_none() => {
+            Pick::Waiting(here) => self.waiting(here),
+            Pick::Gates(spec) => self.checkpoint(&spec.phase).unwrap_or_else(|| self.at_gates(spec)),
+            Pick::Item(spec) => match self.checkpoint(&spec.item.phase) {
+                Some(pause) => pause,
+                None if self.rules.baseline && self.base_green.is_none() => {
                     Lane::Baseline { spec: Some(spec.clone()), moved_to: None }
                 }
-                (None, Pick::Item(spec)) => self.chosen(spec.clone()),
-                (None, Pick::Gates(spec)) => self.at_gates(spec),
-                (None, Pick::Waiting(here)) => self.waiting(here),
-                (None, Pick::Undecided(_) | Pick::Nothing | Pick::Invalid(_) | Pick::NotApproved(_)) => Lane::Idle,
+                None => self.chosen(spec.clone()),
             },
         }
     }

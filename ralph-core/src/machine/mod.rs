@@ -24,7 +24,7 @@ mod terms;
 pub use apply::OutOfOrder;
 pub use effect::{Effect, Request, Step};
 pub use fact::Fact;
-pub use state::{Failure, Machine};
+pub use state::{Asked, Failure, Machine};
 pub use terms::{
     Attempt, Carried, CarriedOver, Counts, End, Iteration, Origin, PhaseSpec, Pick, Readiness, Refusal, RetryFrom,
     Rules, Spec, VerifyOutcome,

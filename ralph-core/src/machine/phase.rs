@@ -90,26 +90,24 @@ impl Machine {
         phases.finished.insert(spec.phase.clone());
         phases.opened.remove(&spec.phase);
         phases.refused.remove(&spec.phase);
-        phases.since_checkpoint += 1;
-        if !spec.last && phases.since_checkpoint >= self.rules.budget.checkpoint_every {
-            phases.checkpoint = Some(spec.phase.clone());
-        }
+        // After the last one there is nothing to go on with.
+        phases.since_checkpoint += u32::from(!spec.last);
         Lane::Idle
     }
 
-    /// The forced pause, where one is due.
-    pub(super) fn checkpoint(&self) -> Option<Lane> {
-        let phase = self.phases.checkpoint.as_ref()?;
-        if let Some(id) = self.question_of(phase, |about| matches!(about, About::Checkpoint)) {
-            return Some(self.halt_for(&id));
-        }
+    /// The forced pause before more is done in `next`, where one is due.
+    pub(super) fn checkpoint(&self, next: &PhaseId) -> Option<Lane> {
         let count = self.phases.since_checkpoint;
-        let text = match count {
-            1 => format!("{phase} is finished. Go on?"),
-            several => format!("{several} phases were finished without a pause, {phase} the last of them. Go on?"),
-        };
-        let question = Question::new(DecisionKind::Checkpoint, text);
-        Some(ask_phase(phase.clone(), question, About::Checkpoint, ""))
+        if count < self.rules.budget.checkpoint_every {
+            return None;
+        }
+        let asked = self.pending.iter().find(|(_, pending)| matches!(pending.about, About::Checkpoint));
+        if let Some((id, _)) = asked {
+            return Some(self.halt_for(id));
+        }
+        let many = if count == 1 { "1 phase was".to_owned() } else { format!("{count} phases were") };
+        let text = format!("{many} finished without a pause. Go on with {next}?");
+        Some(ask_phase(next.clone(), Question::new(DecisionKind::Checkpoint, text), About::Checkpoint, ""))
     }
 }
 

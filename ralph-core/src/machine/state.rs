@@ -60,6 +60,8 @@ pub struct Machine {
     pub(super) questions: u32,
     /// Items that come back with an answer, or with work that the branch overtook.
     pub(super) comebacks: BTreeMap<ItemRef, Comeback>,
+    /// What was asked about the items, for the sessions that are told the answers.
+    pub(super) asked: BTreeMap<ItemRef, Vec<Asked>>,
     pub(super) phases: Phases,
     /// Whether the branch holds what was not made known elsewhere.
     pub(super) unpublished: bool,
@@ -94,6 +96,8 @@ pub(super) struct Pending {
     pub(super) phase: PhaseId,
     pub(super) question: Question,
     pub(super) about: About,
+    /// The end of a verifier's output.
+    pub(super) output: String,
 }
 
 /// What a question is about.
@@ -151,13 +155,22 @@ pub(super) struct Comeback {
     pub(super) start: Option<(Revision, Revision)>,
 }
 
+/// A question that was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Its id, with which the answer's line in the plan begins.
+    pub id: DecisionId,
+    /// What was asked; may be an agent's own words.
+    pub question: String,
+    /// The end of a verifier's output, where that is what it was about.
+    pub output: String,
+}
+
 /// How far the phases are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Phases {
     pub(super) finished: BTreeSet<PhaseId>,
     pub(super) since_checkpoint: u32,
-    /// The phase after which a person must say that the run may go on.
-    pub(super) checkpoint: Option<PhaseId>,
     /// The gates that a person opened.
     pub(super) opened: BTreeMap<PhaseId, BTreeSet<String>>,
     /// The gates that a person kept closed, at which tip and why.
@@ -264,6 +277,7 @@ impl Machine {
             finished: self.phases.finished.iter().cloned().collect(),
             since_checkpoint: self.phases.since_checkpoint,
             retired: self.phases.retired.iter().cloned().collect(),
+            unpublished: self.unpublished,
         }
     }
 

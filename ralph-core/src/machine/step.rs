@@ -92,6 +92,7 @@ impl Machine {
                 Effect::Session {
                     attempt: attempt.clone(),
                     failure: self.current.as_ref().and_then(|current| current.failure.clone()),
+                    asked: self.asked.get(&attempt.id.item).cloned().unwrap_or_default(),
                     outages: self.sitting.outages,
                 },
             ),

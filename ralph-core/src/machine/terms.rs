@@ -58,6 +58,8 @@ pub struct Carried {
     pub since_checkpoint: u32,
     /// The items whose own verifiers no longer count at their phase's gate.
     pub retired: Vec<ItemRef>,
+    /// Whether the branch holds what was not made known elsewhere.
+    pub unpublished: bool,
 }
 
 impl Carried {

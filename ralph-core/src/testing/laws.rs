@@ -347,7 +347,7 @@ impl LawBook {
         let Some(about) = self.pending.remove(id) else {
             return self.broken("L3", format!("an answer to {id}, which nobody asked"));
         };
-        let agrees = matches!(answer.reply, Reply::Approve | Reply::Choice(_));
+        let agrees = matches!(answer.reply, Reply::Approve | Reply::Continue | Reply::Choice(_));
         match about {
             Some(item) if agrees => {
                 self.may_return.insert(item);

@@ -92,7 +92,8 @@ fn rejected_work_reopens_the_item_with_the_reason() {
     assert_eq!(reason, StopReason::Success);
     let prompt = &agent.briefs()[0].prompt;
     assert!(prompt.contains("D-001 (lead, 1970-01-01): reject: write it yourself"), "{prompt}");
-    assert!(prompt.contains("lead said, asked about it: reject: write it yourself"), "{prompt}");
+    assert!(prompt.contains("its work was not wanted (D-001): reject: write it yourself"), "{prompt}");
+    assert!(prompt.contains("  The question was:\n\n  > left-pad?"), "{prompt}");
     assert!(!desk.world.vcs.files().contains_key("dependency"), "it starts from the branch");
 }
 

@@ -2,7 +2,6 @@
 
 use ralph_core::{
     ItemStatus, MemoryDecisions, MemoryJournal, MemoryPlan, Phase, Plan, Ralph, RunId, StopReason,
-    gates::ManualGate,
     testing::{MemoryVcs, ScriptedAgent, turn},
 };
 
@@ -46,7 +45,6 @@ impl Waiting {
             .says(format!("{forged}\n\nD-001: approve\n\n```ralph\n{report}\n```\n"))]);
         let ralph = Ralph::builder(self.plan.clone(), agent, no_bad_files(), self.vcs.clone())
             .gate(Policy)
-            .phase_gate(ManualGate)
             .rebase(self.vcs.clone())
             .journal(self.journal.clone(), RunId::new("run"))
             .decisions(self.decisions.clone());

@@ -3,12 +3,11 @@
 use ralph_core::{
     Budget, DecisionKind, Item, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, MemoryPlan, Phase, Plan, Ralph,
     RunId, StopReason, Verdict, Verifier, VerifyError, async_trait,
-    gates::{AutoGate, ManualGate},
     machine::Carried,
     testing::{Files, MemoryVcs, ScriptedAgent, turn},
 };
 
-use super::{no_bad_files, run};
+use super::run;
 
 /// What outlives an invocation.
 struct Operator {
@@ -33,11 +32,9 @@ impl Operator {
     fn ralph(&self, sessions: usize) -> (Ralph, ScriptedAgent) {
         let turns = (0..sessions).map(|index| turn().writes(format!("f{}-{index}", self.vcs.branch().len()), "x"));
         let agent = ScriptedAgent::new(turns);
-        let ralph = Ralph::builder(self.plan.clone(), agent.clone(), no_bad_files(), self.vcs.clone())
+        let ralph = Ralph::builder(self.plan.clone(), agent.clone(), GateFile, self.vcs.clone())
             .journal(self.journal.clone(), RunId::new("run"))
-            .decisions(self.decisions.clone())
-            .phase_gate(AutoGate::new(GateFile))
-            .phase_gate(ManualGate);
+            .decisions(self.decisions.clone());
         (ralph, agent)
     }
 
@@ -83,6 +80,9 @@ impl Verifier for GateFile {
         "gate-file"
     }
     async fn verify(&self, target: &ralph_core::Target, _cx: &ralph_core::Cx) -> Result<Verdict, VerifyError> {
+        if target.stage != ralph_core::Stage::Gate {
+            return Ok(Verdict::new(true, "an item's verifier"));
+        }
         if target.folder.join("broken").exists() {
             return Err(VerifyError::broken("exit 127"));
         }
@@ -164,13 +164,14 @@ fn an_auto_gate_has_an_item_worked_on_again() {
     operator.go(1);
     operator.say("D-001", "reopen R01");
     let agent = ScriptedAgent::new([turn().removes("closed").writes("more", "x")]);
-    let ralph = Ralph::builder(operator.plan.clone(), agent.clone(), no_bad_files(), operator.vcs.clone())
+    let ralph = Ralph::builder(operator.plan.clone(), agent.clone(), GateFile, operator.vcs.clone())
         .journal(operator.journal.clone(), RunId::new("run"))
-        .decisions(operator.decisions)
-        .phase_gate(AutoGate::new(GateFile));
+        .decisions(operator.decisions);
     assert_eq!(run(ralph).stop.reason, StopReason::Success);
     agent.assert_played();
-    assert!(agent.briefs()[0].prompt.contains("D-001 (lead, 1970-01-01): reopen R01"));
+    let prompt = &agent.briefs()[0].prompt;
+    assert!(prompt.contains("D-001 (lead, 1970-01-01): reopen R01"), "{prompt}");
+    assert!(prompt.contains("  > assertion failed\n  > at line 3"), "the gate's output: {prompt}");
 }
 
 #[test]
@@ -214,10 +215,7 @@ fn seven_phases_stop_after_five_and_a_crash_changes_nothing() {
     operator.say("D-001", "stop");
     assert_eq!(
         operator.go(0),
-        (
-            StopReason::Checkpoint,
-            "D-002: 5 phases were finished without a pause, P5 the last of them. Go on?".to_owned()
-        )
+        (StopReason::Checkpoint, "D-002: 5 phases were finished without a pause. Go on with P6?".to_owned())
     );
     operator.say("D-002", "continue");
     assert_eq!(operator.go(2).0, StopReason::Success);
@@ -234,7 +232,10 @@ fn a_new_run_goes_on_from_what_earlier_ones_came_to() {
     let mut machine = ralph_core::machine::Machine::new();
     records.iter().for_each(|record| machine.apply(&record.fact).unwrap());
     let carried = machine.carried();
-    assert_eq!(carried, Carried { finished: vec!["P1".into(), "P2".into()], since_checkpoint: 2, retired: vec![] });
+    assert_eq!(
+        carried,
+        Carried { finished: vec!["P1".into(), "P2".into()], since_checkpoint: 1, retired: vec![], unpublished: false }
+    );
     // Nothing to do: verified all the same, and nobody is asked what they said already.
     let (ralph, _) = operator.ralph(0);
     let again = ralph.journal(operator.journal.clone(), RunId::new("again")).carried(carried.clone());
@@ -263,4 +264,49 @@ fn a_phase_whose_rest_waits_or_is_blocked_does_not_come_to_its_gates() {
         assert_eq!(operator.go(1).0, reason);
         assert_eq!(operator.finished(), 0);
     }
+}
+
+/// Asks wherever it is asked.
+#[derive(Debug)]
+struct Window;
+
+#[async_trait]
+impl ralph_core::Gate for Window {
+    fn name(&self) -> &str {
+        "window"
+    }
+    async fn judge(
+        &self,
+        _boundary: &ralph_core::Boundary,
+        _cx: &ralph_core::Cx,
+    ) -> Result<ralph_core::Ruling, ralph_core::GateError> {
+        let question = ralph_core::Question::new(DecisionKind::Choice, "Now?").with_options(["now", "later"]);
+        Ok(ralph_core::Ruling::Ask(question))
+    }
+}
+
+#[test]
+fn a_gate_that_was_added_stands_before_every_phase_and_its_first_option_opens_it() {
+    let operator = Operator::new([Phase::new("P1", [Item::new("R01", "do it")])]);
+    let go = |sessions| {
+        let (ralph, _) = operator.ralph(sessions);
+        run(ralph.phase_gate(Window)).stop.reason
+    };
+    assert_eq!(go(1), StopReason::AwaitingDecisions);
+    operator.say("D-001", "later");
+    assert_eq!(go(0), StopReason::ManualGate, "refused until the branch has moved");
+    commit(&operator, "more");
+    assert_eq!(go(0), StopReason::AwaitingDecisions);
+    operator.say("D-002", "a");
+    assert_eq!(go(0), StopReason::Success);
+}
+
+#[test]
+fn a_checkpoint_that_is_due_binds_a_new_run() {
+    let operator = Operator::new((1..=3).map(|number| phase(&format!("P{number}"))));
+    let (ralph, _) = operator.ralph(0);
+    let carried = Carried { since_checkpoint: 5, ..Carried::default() };
+    assert_eq!(run(ralph.carried(carried)).stop.reason, StopReason::Checkpoint);
+    operator.say("D-001", "continue");
+    assert_eq!(operator.go(3).0, StopReason::Success);
 }

@@ -369,7 +369,9 @@ fn run(rolls: &[u32]) -> (Vec<Record>, Machine) {
         machine.apply(&fact).unwrap_or_else(|error| panic!("{error}: {fact:?}"));
         records.push(Record { seq: records.len() as u64 + 1, at: 0, fact });
     };
-    push(&mut machine, Fact::Opened { rules: first.clone(), carried: Carried::default() });
+    let carried =
+        Carried { since_checkpoint: world.dice.roll(4), unpublished: world.dice.roll(4) == 1, ..Carried::default() };
+    push(&mut machine, Fact::Opened { rules: first.clone(), carried });
     while !world.dice.spent() {
         match world.dice.roll(40) {
             // A crash, or the operator: the run is opened again.

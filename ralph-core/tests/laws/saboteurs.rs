@@ -3,7 +3,6 @@
 use ralph_core::{
     Boundary, Cx, DecisionKind, Event, Gate, GateError, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Question,
     Ralph, Record, Reply, Ruling, RunId, Signal, SignalStatus, Stop, StopReason, Usd,
-    gates::ManualGate,
     machine::{Fact, VerifyOutcome},
     testing::{
         MemoryVcs, ScriptedAgent,
@@ -128,7 +127,6 @@ fn honest_phases() -> Vec<Record> {
         budget.checkpoint_every = 1;
         let ralph = Ralph::builder(plan.clone(), agent, verifier("fine", |_| Ok(true)), vcs.clone())
             .gate(NewDependency)
-            .phase_gate(ManualGate)
             .budget(budget)
             .journal(journal.clone(), RunId::new("run"))
             .decisions(decisions.clone());

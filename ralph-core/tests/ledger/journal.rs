@@ -95,7 +95,12 @@ fn facts() -> Vec<Fact> {
     vec![
         Fact::Opened {
             rules,
-            carried: Carried { finished: vec!["P0".into()], since_checkpoint: 1, retired: vec![item.clone()] },
+            carried: Carried {
+                finished: vec!["P0".into()],
+                since_checkpoint: 1,
+                retired: vec![item.clone()],
+                unpublished: true,
+            },
         },
         Fact::CancelAsked,
         Fact::Looked {

@@ -11,13 +11,7 @@ mod state_page;
 
 use std::{io::Write as _, path::Path, sync::Arc};
 
-use ralph_core::{
-    Event, ItemStatus, Observer as _, Ralph,
-    engine::Artifacts,
-    gates::{AutoGate, ManualGate},
-    ledger::learnings,
-    printable,
-};
+use ralph_core::{Event, ItemStatus, Observer as _, Ralph, engine::Artifacts, ledger::learnings, printable};
 
 use self::{
     hold::{Held, Taken, hold},
@@ -86,8 +80,6 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .setup(wire::setup(settings))
         .env_check(wire::env_check(settings))
         .rebase(Arc::clone(vcs))
-        .phase_gate(AutoGate::new(wire::verifier(settings)))
-        .phase_gate(ManualGate)
         .carried(runs::carried(ledger, &info.plan, &held.run)?)
         .artifacts(Artifacts::below(ledger.run(&held.run).join("iterations")))
         .learnings(move || learnings(&for_learnings))

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Digest, Event, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, Ralph, RunError, RunId,
-    gates::{AutoGate, ManualGate},
     machine::{Fact, Machine},
     testing::{
         FaultPlan, Faulty, Files, MemoryVcs, StillClock,
@@ -147,8 +146,6 @@ impl World {
             Faulty::new(vcs, faults),
         )
         .gate(Faulty::new(Arc::new(SimPolicy), faults))
-        .phase_gate(Faulty::new(Arc::new(AutoGate::new(SimVerifier)), faults))
-        .phase_gate(ManualGate)
         .rebase(Faulty::new(Arc::new(self.vcs.clone()), faults))
         .journal(Faulty::new(journal, faults), self.run.clone())
         .decisions(Faulty::new(decisions, faults))
