@@ -99,12 +99,12 @@ fn asked_again(item: &ItemRef, id: &DecisionId, all: &[Queued]) -> bool {
 }
 
 /// The questions of this plan that wait for a person.
-pub(crate) fn pending(ledger: &Ledger, decisions: &FileDecisions, plan: &str) -> Vec<Queued> {
-    let mut pending = decisions.list().unwrap_or_default();
+pub(crate) fn pending(ledger: &Ledger, decisions: &FileDecisions, plan: &str) -> Result<Vec<Queued>, CliError> {
+    let mut pending = decisions.list().map_err(|error| CliError::failed("the decisions", &error))?;
     pending.retain(|queued| {
         queued.is_pending() && runs::info(ledger, &queued.decision.run).is_none_or(|info| info.plan == plan)
     });
-    pending
+    Ok(pending)
 }
 
 /// A problem with the queue, as a line for people.

@@ -127,7 +127,7 @@ pub(crate) struct Run {
     /// What to do where another run is on (run.on_conflict)
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_conflict: Option<OnConflict>,
-    /// Start a new run even where an earlier one can be taken up
+    /// Start a new run even where an earlier one can be taken up; its open questions are taken back
     #[arg(long)]
     pub(crate) new: bool,
     /// At most so many items (budget.iterations)

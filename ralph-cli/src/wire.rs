@@ -130,6 +130,13 @@ pub(crate) fn policies(settings: &Settings) -> Result<Vec<Arc<dyn Gate>>, CliErr
             gates.push(Arc::new(Paths::new(kind, globs).map_err(|error| bad(key, error))?));
         }
     }
+    for entry in &policy.protected {
+        // A slip of the pen would take all protection away.
+        let bare = entry.chars().all(|c| c.is_ascii_alphabetic());
+        if bare && entry != "default" && strsim::damerau_levenshtein(&entry.to_lowercase(), "default") <= 2 {
+            return Err(CliError::usage(format!("`policy.protected`: `{entry}` is not `default`: did you mean that?")));
+        }
+    }
     gates.push(Arc::new(Protected::new(&policy.protected).map_err(|error| bad("protected", error))?));
     Ok(gates)
 }

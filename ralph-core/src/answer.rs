@@ -166,7 +166,9 @@ impl Question {
         match self.takes() {
             Takes::Consent => "`approve`, `reject` or `reject: the reason`".to_owned(),
             Takes::Checkpoint => "`continue` or `stop`".to_owned(),
-            Takes::Gate => "`retry`, `reopen ITEM` or `retire ITEM`".to_owned(),
+            Takes::Gate => "`retry` (try the gate again), `reopen ITEM` (have it worked on again) or `retire ITEM` (its own `Verify:` no longer \
+                             counts at the gate)"
+                .to_owned(),
             Takes::Option => {
                 let last = char::from(b'A' + u8::try_from(self.options.len().clamp(1, 26) - 1).unwrap_or(0));
                 format!("one of the options or its letter (A to {last}), or `other: your own words`")

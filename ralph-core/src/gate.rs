@@ -93,6 +93,7 @@ pub enum Ruling {
     /// Go on.
     Open,
     /// No. At an item this fails the attempt, with the reason for the next one; at a phase a person is asked what to do.
+    /// The first paragraph is the reason; what follows an empty line is shown as output.
     Closed(String),
     /// A person must say; the work is parked.
     Ask(Question),

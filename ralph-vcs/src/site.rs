@@ -189,6 +189,11 @@ fn claim(sites: &Path, repository: &Path) -> Result<(), VcsError> {
     fs::write(sites.join(OWNER), bytes).map_err(fail)
 }
 
+fn holds_nothing_else(sites: &Path) -> bool {
+    let others = |entry: io::Result<fs::DirEntry>| entry.map_or(true, |entry| entry.file_name() != OWNER);
+    fs::read_dir(sites).is_ok_and(|mut entries| !entries.any(others))
+}
+
 /// Whether `sites` holds the sites of `repository`; `false` where it can become so. Anything else is refused.
 pub(crate) fn owned_by(sites: &Path, repository: &Path) -> Result<bool, VcsError> {
     let refuse = |why: &str| {
@@ -201,6 +206,8 @@ pub(crate) fn owned_by(sites: &Path, repository: &Path) -> Result<bool, VcsError
         Ok(bytes) => match serde_json::from_slice::<Owner>(&bytes) {
             Ok(owner) if owner.repository == repository => Ok(true),
             Ok(owner) => Err(refuse(&format!("it belongs to the repository {}", owner.repository.display()))),
+            // A crash while the folder was made: nothing is in it yet.
+            Err(_) if holds_nothing_else(sites) => Ok(false),
             Err(_) => Err(refuse("its owner's record is damaged")),
         },
         Err(_) => match fs::read_dir(sites).map(|mut entries| entries.next().is_none()) {

@@ -50,7 +50,7 @@ pub(crate) fn approve(directory: &Path, args: &args::Approve) -> Result<u8, CliE
         .approve(plan.path(), &args.by, &covered, SystemTime::now())
         .map_err(|error| CliError::plan(&error))?;
     output::print(&format!(
-        "Approved-By: {}, {}{}\n",
+        "Approved-By: {}, {}{}\n`ralph run` may begin.\n",
         by.who,
         by.date,
         by.hash.map(|hash| format!(" ({hash})")).unwrap_or_default()

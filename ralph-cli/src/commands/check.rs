@@ -17,7 +17,7 @@ use crate::{
     plan::{PlanFile, ReadPlan},
     project::Project,
     report::{SCHEMA_VERSION, count},
-    settings::{self, Dependencies, Policy, Settings},
+    settings::{self, Policy, Settings},
     wire,
 };
 
@@ -299,15 +299,15 @@ fn policies(policy: &Policy) -> String {
     };
     format!(
         "dependencies: {}; security: {}; database: {}; public API: {}; protected: {}",
-        match policy.dependencies {
-            Dependencies::Ask => "ask",
-            Dependencies::Allow => "allow",
-            Dependencies::Refuse => "refuse",
-        },
+        policy.dependencies.name(),
         globs(&policy.security),
         globs(&policy.database),
         globs(&policy.public_api),
-        policy.protected.join(", ")
+        match policy.protected.iter().any(|entry| entry == "default") {
+            true if policy.protected.len() == 1 => "the default list".to_owned(),
+            true => format!("the default list and {}", globs(&policy.protected[1..])),
+            false => format!("{} (the default list is off)", globs(&policy.protected)),
+        }
     )
 }
 

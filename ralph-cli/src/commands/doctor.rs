@@ -176,12 +176,31 @@ fn plan(
                     table.add("plan", Mark::Warning, format!("{text}; {odd} odd: see `ralph check`"));
                 }
             }
+            approval(project, &prd, settings, table);
             Some((prd, read))
         }
         Err(error) => {
             let text = chain(&error).replace(&format!("{}/", project.root.display()), "");
             table.add("plan", Mark::Failed, text);
             None
+        }
+    }
+}
+
+/// Whether a Master Plan is signed.
+fn approval(project: &Project, path: &Path, settings: &Settings, table: &mut Table) {
+    let plan = match PlanFile::open(project, path, &settings.verify).approved(project, settings) {
+        Ok(plan) => plan,
+        Err(error) => return table.add("approval", Mark::Failed, error.to_string()),
+    };
+    if plan.approval().is_none() {
+        return;
+    }
+    match plan.check_approval() {
+        Ok(()) => table.add("approval", Mark::Ok, "the plan is approved"),
+        Err(error) => {
+            let text = chain(&error).replace(&format!("{}/", project.root.display()), "");
+            table.add("approval", Mark::Failed, text);
         }
     }
 }

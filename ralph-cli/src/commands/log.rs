@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use ralph_core::{ItemRef, PhaseId, Record, RunId, engine::Artifacts, from_millis, machine::Fact, printable};
+use ralph_core::{ItemRef, PhaseId, Record, Reply, RunId, engine::Artifacts, from_millis, machine::Fact, printable};
 
 use crate::{
     args,
@@ -96,14 +96,28 @@ fn of_item<'a>(records: &'a [Record], item: Option<&str>) -> Vec<&'a Record> {
     let Some(item) = item else { return records.iter().collect() };
     let is_meant = |name: &ItemRef| name.item.as_str() == item || name.to_string() == item;
     let mut inside = false;
+    let mut asked = BTreeSet::new();
     let mut shown = Vec::new();
     for record in records {
         match &record.fact {
             Fact::Began { attempt } => inside = is_meant(&attempt.id.item),
             Fact::Looked { .. } | Fact::Opened { .. } | Fact::Stopped { .. } => inside = false,
+            Fact::Asked { id, item: Some(item) } if is_meant(item) => {
+                asked.insert(id.clone());
+            }
             _ => {}
         }
-        if inside {
+        let answered = match &record.fact {
+            Fact::TookIn { answer, .. } => match &answer.reply {
+                // An answer about a phase that names the item.
+                Reply::Reopen(named) | Reply::Retire(named) => {
+                    named.as_str() == item.rsplit('/').next().unwrap_or(item)
+                }
+                _ => asked.contains(&answer.decision),
+            },
+            _ => false,
+        };
+        if inside || answered {
             shown.push(record);
         }
     }

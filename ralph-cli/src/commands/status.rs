@@ -12,7 +12,7 @@ use crate::{
     answers, args,
     error::CliError,
     output,
-    plan::PlanFile,
+    plan::{PlanFile, ReadPlan},
     project::Project,
     report::{Known, Overview},
     runs::{self, RunInfo},
@@ -31,7 +31,11 @@ pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, 
     let named = args.plan.clone().or_else(|| last.as_ref().map(|(_, info)| project.root.join(&info.plan)));
     let path = project.plan(named.as_deref())?;
     let plan = PlanFile::open(&project, &path, &loaded.settings.verify);
-    let read = plan.read().map_err(|error| CliError::refused(&error))?;
+    // A plan that does not read is no reason to hide what is known of its run.
+    let (read, trouble) = match plan.read() {
+        Ok(read) => (read, None),
+        Err(error) => (ReadPlan::default(), Some(CliError::plan(&error))),
+    };
     let info = super::run::info(&project, &loaded.settings, &path, &read);
     let run = runs::all(&project.ledger)?.into_iter().rfind(|(_, known)| known.plan == info.plan);
     let live = holder(&project.ledger).map_err(|error| CliError::failed("the lock", &error))?;
@@ -50,7 +54,7 @@ pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, 
         plan: &read.plan,
         on_branch: &on_branch(&loaded.settings, &project, info).await,
         elsewhere: &elsewhere,
-        pending: &answers::pending(&project.ledger, &decisions, &info.plan),
+        pending: &answers::pending(&project.ledger, &decisions, &info.plan)?,
         live: live.as_ref(),
     });
     if args.json {
@@ -58,7 +62,10 @@ pub(crate) async fn status(directory: &Path, args: &args::Status) -> Result<u8, 
     } else {
         output::print(&overview.render())?;
     }
-    Ok(0)
+    match trouble {
+        Some(error) => Err(error),
+        None => Ok(0),
+    }
 }
 
 /// The items whose work is on the branch; none where git cannot say.

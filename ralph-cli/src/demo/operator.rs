@@ -56,7 +56,7 @@ pub(super) async fn repair(stage: &Stage) -> Result<(), CliError> {
 pub(super) async fn answer(stage: &Stage) -> Result<(), CliError> {
     let Stage { project, settings, .. } = stage;
     let decisions = FileDecisions::new(project.ledger.clone());
-    let pending = answers::pending(&project.ledger, &decisions, &stage.info.plan);
+    let pending = answers::pending(&project.ledger, &decisions, &stage.info.plan)?;
     let name = stage.name();
     command("ralph btw");
     let mut call = "ralph btw".to_owned();

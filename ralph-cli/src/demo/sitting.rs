@@ -86,7 +86,7 @@ pub(super) async fn look(stage: &Stage) -> Result<Ending, CliError> {
         plan: &plan,
         on_branch: &runs::on_branch(&vcs).await,
         elsewhere: &BTreeSet::new(),
-        pending: &answers::pending(ledger, &FileDecisions::new(ledger.clone()), &info.plan),
+        pending: &answers::pending(ledger, &FileDecisions::new(ledger.clone()), &info.plan)?,
         live: None,
     });
     let commits = vcs.log(None, None, &Cx::new()).await?.into_iter();

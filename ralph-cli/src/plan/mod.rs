@@ -41,7 +41,7 @@ enum Source {
 }
 
 /// A plan as it is now, settings included.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ReadPlan {
     pub(crate) plan: Plan,
     /// What is odd, each with the file that it is about.

@@ -364,7 +364,7 @@ impl Overview {
                  `ralph run` tries the gate again"
             }
             StopReason::ItemsBlocked | StopReason::BlockerLimit | StopReason::NoProgress => {
-                "look at `ralph log ITEM`, then `ralph retry ITEM` or `ralph skip ITEM`"
+                "look at `ralph log ITEM`, then `ralph retry ITEM`, or take its row out of the PRD"
             }
             StopReason::BudgetExhausted => {
                 "`ralph run` goes on with a new budget; raise one by a flag or in ralph.toml"
@@ -372,7 +372,9 @@ impl Overview {
             StopReason::VerifierBroken | StopReason::Environment => "put it right (`ralph doctor`), then `ralph run`",
             StopReason::AgentUnavailable => "see that the agent works (`ralph doctor`), then `ralph run`",
             StopReason::Cancelled => "`ralph run` goes on",
-            StopReason::BranchMoved => "look at the branch with `git log`, put it right or remove it, then `ralph run`",
+            StopReason::BranchMoved => {
+                "look at the branch with `git log` and put it back; if it is gone for good, `ralph run --new` begins anew"
+            }
             StopReason::PlanInvalid => "put the plan right (`ralph check`), then `ralph run`",
             StopReason::NotApproved => "read what changed and approve it (`ralph approve`), then `ralph run`",
             StopReason::Fault => "`ralph doctor` looks for what is wrong; then `ralph run` goes on",

@@ -100,6 +100,17 @@ pub(crate) enum Dependencies {
     Refuse,
 }
 
+impl Dependencies {
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+            Self::Refuse => "refuse",
+        }
+    }
+}
+
 /// What `ralph run` does where another one is at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]

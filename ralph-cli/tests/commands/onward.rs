@@ -74,7 +74,7 @@ fn answers_are_taken_up_later() {
     let early = resume();
     assert!(early.code == 0 && early.stdout.contains("D-001") && !early.stderr.contains("resuming"), "{early:?}");
     let answer = scratch.ralph(&["btw", "--answer", "D-001=Resend"]);
-    assert!(answer.code == 0 && answer.stdout == "repo:D-001 P1/R01: Resend\n", "{answer:?}");
+    assert!(answer.code == 0 && answer.stdout == "repo:D-001 P1/R01: Resend\n`ralph run` goes on.\n", "{answer:?}");
     assert!(scratch.read("ralph-loop/PRD-P1.md").contains("- [ ] R01"), "nobody said to go on");
     let later = resume();
     assert!(later.code == 0 && later.stderr.contains("resuming repo"), "{later:?}");

@@ -101,7 +101,7 @@ fn the_most_urgent_question_of_all_projects_comes_first() {
     ];
     assert_eq!(order, expected, "of equal ones the oldest comes first");
     let page = manual.ralph(&["btw"]).stdout;
-    assert!(page.contains("11 questions waiting for you.") && page.contains("waiting for 88 h"), "{page}");
+    assert!(page.contains("11 questions wait for you.") && page.contains("waiting for 88 h"), "{page}");
 
     // Answering one project's question touches no byte of the others.
     let others = [manual, auto, checkpoint].map(|scratch| listing(&scratch.root));

@@ -36,6 +36,7 @@ fn questions_are_asked_one_after_the_other() {
         operator:D-003  security  P1/R03
             `auth/key` would be added, which is a matter of security (`**/auth/**`). Accept it?
             the work: 2 files, +2 −0 lines, kept as refs/ralph/parked/[run]/P1/R03/1
+            look at it with `ralph diff R03`
             say `approve`, `reject` or `reject: the reason`
         > perhaps
         `perhaps` is no answer to this question: say `approve`, `reject` or `reject: the reason`

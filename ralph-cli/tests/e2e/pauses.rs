@@ -18,7 +18,7 @@ fn seven() -> Scratch {
 #[track_caller]
 fn pauses_after_five(scratch: &Scratch, sessions: usize) {
     assert_eq!(scratch.plan_marks(), "x|x|x|x|x| | ");
-    assert_eq!(scratch.waiting(), ["D-001 checkpoint P5"]);
+    assert_eq!(scratch.waiting(), ["D-001 checkpoint P6"]);
     assert!(scratch.read("ralph-loop/ORCHESTRATOR-STATE.md").contains("phases since the last checkpoint: 5"));
     // It stays there until then, and `stop` is no leave to go on.
     scratch.run(&[]).stopped("CHECKPOINT", 10);
@@ -26,7 +26,7 @@ fn pauses_after_five(scratch: &Scratch, sessions: usize) {
     scratch.run(&[]).stopped("CHECKPOINT", 10);
     assert_eq!(
         (scratch.waiting(), scratch.plan_marks().as_str()),
-        (vec!["D-002 checkpoint P5".to_owned()], "x|x|x|x|x| | ")
+        (vec!["D-002 checkpoint P6".to_owned()], "x|x|x|x|x| | ")
     );
     assert_eq!(scratch.sessions().len(), sessions);
     scratch.ralph(&["btw", "--answer", "D-002=approve"]).refused(&["`continue` or `stop`"]);

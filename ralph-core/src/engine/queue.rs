@@ -103,9 +103,8 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
     let Some(index) = plan.phases.iter().position(|phase| !finished(phase)) else { return (Pick::Nothing, counts) };
     let phase = &plan.phases[index];
     if done(phase) {
-        let last = index + 1 == plan.phases.len();
         let gated = phase.is_gated() || every_phase_gated;
-        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated, last }), counts);
+        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated }), counts);
     }
     let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
     let pick = match open.next() {

@@ -277,17 +277,8 @@ impl FileDecisions {
 
     fn submit_now(&self, decision: &Decision) -> Result<DecisionId, DecisionError> {
         let _lock = self.store.lock().map_err(recording)?;
-        // A step's key is the same on every replay within its run, whatever became of the question. Another run may ask
-        // anew, but not for the mark of an item that is still waiting.
-        let mark = |asked: &Decision| {
-            let step = asked.key.strip_prefix(asked.run.as_str())?;
-            Some(step.rsplit_once("/marked/")?.0.to_owned())
-        };
-        let known = |queued: &&Queued| {
-            let asked = &queued.decision;
-            let waits = queued.is_pending() && mark(asked).is_some() && mark(asked) == mark(decision);
-            (asked.key == decision.key && asked.run == decision.run) || waits
-        };
+        // A step's key is the same on every replay within its run, whatever became of the question.
+        let known = |queued: &&Queued| queued.decision.key == decision.key && queued.decision.run == decision.run;
         if let Some(known) = self.list()?.iter().find(known) {
             return Ok(known.id.clone());
         }

@@ -373,7 +373,7 @@ fn advice(reason: StopReason) -> &'static str {
             "Read what changed and approve it: `ralph approve --by WHO`. Then `ralph run` goes on."
         }
         StopReason::BranchMoved => {
-            "The run's branch is gone or was rewritten. Put it back, or start from another branch."
+            "The run's branch is gone or was rewritten. Put it back, or begin anew: `ralph run --new`."
         }
         StopReason::Environment => {
             "Put the surroundings right (a service, a tool, `Setup:`), then `ralph run` goes on."

@@ -252,7 +252,7 @@ impl Machine {
             (Lane::Closing, Fact::Verified { stage: Stage::Gate, outcome, summary, took_ms, .. }) => {
                 self.sitting.took_ms += took_ms;
                 halt(match outcome {
-                    VerifyOutcome::Pass => Stop::new(StopReason::Success, "there was nothing to do"),
+                    VerifyOutcome::Pass => Stop::new(StopReason::Success, "every item is done, and the branch passes"),
                     VerifyOutcome::Fail => Stop::new(
                         StopReason::AutoGateFailed,
                         format!("every item is marked done, but the branch does not pass: {summary}"),

@@ -107,8 +107,6 @@ pub struct PhaseSpec {
     pub phase: PhaseId,
     /// Whether it has gates.
     pub gated: bool,
-    /// Whether it is the last one of the plan.
-    pub last: bool,
 }
 
 /// An item as it was picked.

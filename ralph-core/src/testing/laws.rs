@@ -367,9 +367,7 @@ impl LawBook {
         let Some(spec) = spec else { return self.broken("L8", format!("{phase} is done with items that are not")) };
         let open = self.gate_open.as_ref() == Some(&(phase.clone(), Some(revision.clone())));
         self.hold("L8", open || !spec.gated, || format!("{phase} is done, and its gates are not open at {revision}"));
-        if !spec.last {
-            self.since_checkpoint += 1;
-        }
+        self.since_checkpoint += 1;
     }
 
     fn stopped(&mut self, reason: StopReason) {

@@ -85,8 +85,7 @@ impl World<'_> {
                 continue;
             }
             if done {
-                let last = phase + 1 == self.phases;
-                return Pick::Gates(PhaseSpec { phase: Self::phase_name(phase), gated: self.gated, last });
+                return Pick::Gates(PhaseSpec { phase: Self::phase_name(phase), gated: self.gated });
             }
             return match self.indices(phase).find(|index| self.status[*index] == ' ') {
                 Some(index) => Pick::Item(self.spec(index)),

@@ -209,22 +209,6 @@ fn a_hand_edited_page_is_kept_aside() {
     assert_eq!(queue.trouble().len(), 2, "{:?}", queue.trouble());
 }
 
-#[test]
-fn a_mark_that_still_waits_is_not_asked_about_again() {
-    let place = tempfile::tempdir().unwrap();
-    let queue = queue(place.path());
-    let asked = |run: &str, step: &str| {
-        let mut decision = plain(&format!("{run}/{step}"));
-        decision.run = run.into();
-        submit(&queue, &decision)
-    };
-    let first = asked("one", "P1/R03/marked/4");
-    assert_eq!(asked("two", "P1/R03/marked/0"), first, "another run meets the same mark");
-    assert_ne!(asked("two", "P1/R04/marked/0"), first, "another item's mark is another question");
-    // The control: what another run asks of its own is another question.
-    assert_ne!(asked("one", "P1/R03/1/ask"), asked("two", "P1/R03/1/ask"));
-}
-
 /// A crash after the page was replaced and before its fingerprint was: the page is still known as ours.
 #[cfg(unix)]
 #[test]

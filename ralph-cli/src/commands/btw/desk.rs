@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::{
     DecisionId, Reply, StopReason, chain,
-    ledger::{FileDecisions, Holder, Ledger, LedgerLock, LockError, Presence, Queued, Registry},
+    ledger::{AnswerError, FileDecisions, Holder, Ledger, LedgerLock, LockError, Presence, Queued, Registry},
 };
 use serde::Serialize;
 
@@ -167,10 +167,12 @@ impl Desk {
         // All are understood before one is given.
         let queued = project.all.iter().find(|queued| queued.id == id);
         let queued = queued.ok_or_else(|| CliError::usage(format!("{}: there is no decision `{id}`", project.name)))?;
-        if !queued.is_pending() {
-            return Err(CliError::usage(format!("{}: {id} waits no longer", project.name)));
+        if let Some(resolved) = queued.resolved.clone() {
+            let error = AnswerError::Resolved { id, resolved };
+            return Err(CliError::usage(format!("{}: {error}", project.name)));
         }
-        let reply = queued.decision.question.reply(said).map_err(|error| CliError::refused(&error))?;
+        let reply = queued.decision.question.reply(said);
+        let reply = reply.map_err(|error| CliError::usage(format!("{}: {id}: {error}", project.name)))?;
         project.fits(queued, &reply)?;
         Ok((project, id, said.to_owned()))
     }

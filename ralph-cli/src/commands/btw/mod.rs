@@ -44,6 +44,9 @@ pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliErr
             given.push(desk.answer(project, &id, &said, &by).await?);
         }
         report(&given, args.json)?;
+        if !args.json && !args.resume && !ask::is_possible() && given.iter().any(|given| !given.live) {
+            output::print("`ralph run` goes on.\n")?;
+        }
         given
     };
     resume(&desk, &given, args).await

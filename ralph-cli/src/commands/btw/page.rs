@@ -77,6 +77,12 @@ pub(crate) fn question(project: &str, queued: &Queued) -> String {
         let kept = decision.kept.as_ref().map(|kept| format!(", kept as {kept}")).unwrap_or_default();
         part("", &format!("the work: {}{lines}{kept}", count(stat.files, "file")), 3);
     }
+    let look = match (&decision.kept, &decision.item, &decision.revision) {
+        (Some(_), Some(item), _) => format!("look at it with `ralph diff {item}`"),
+        (None, None, Some(tip)) => format!("look at the branch with `ralph diff`; it is at {}", tip.short()),
+        _ => String::new(),
+    };
+    part("", &look, 3);
     part("", &format!("say {}", asked.expected()), 3);
     text
 }

@@ -76,7 +76,10 @@ pub(super) async fn finish(
         note(&trouble);
     }
     let now = now.unwrap_or_default();
-    let pending = answers::pending(&project.ledger, decisions, &info.plan);
+    let pending = answers::pending(&project.ledger, decisions, &info.plan).unwrap_or_else(|error| {
+        note(&error.to_string());
+        Vec::new()
+    });
     let overview = Overview::new(&Known {
         info,
         run: Some(run.as_str()),

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::SystemTime};
 
 use ralph_core::{
-    RunId,
-    ledger::{FileDecisions, Holder, LedgerLock, LockError, Recorder},
+    Cx, DecisionError, DecisionSink as _, RunId,
+    ledger::{FileDecisions, Holder, LedgerLock, LockError, Queued, Recorder},
 };
 
 use super::prepare::Prepared;
@@ -64,7 +64,11 @@ pub(super) async fn hold(prepared: &Prepared, new: bool) -> Result<Taken, CliErr
     let taken_up = known.is_some();
     let run = match known {
         Some(run) => run,
-        None => runs::begin(ledger, info)?,
+        None => {
+            let run = runs::begin(ledger, info)?;
+            notes.extend(give_up_questions(prepared, &decisions, &run).await?);
+            run
+        }
     };
     lock.update(&holder(Some(run.clone()))).map_err(|error| CliError::failed("the lock", &error))?;
     let recorder = Arc::new(Recorder::new(ledger.clone()));
@@ -82,4 +86,26 @@ fn register(prepared: &Prepared) -> Vec<String> {
         Ok(_) => Vec::new(),
         Err(error) => vec![format!("`ralph btw` will not see this project from elsewhere: {error}")],
     }
+}
+
+/// What earlier runs of the plan asked and nobody answered is nobody's any more: a new run asks for itself.
+async fn give_up_questions(
+    prepared: &Prepared,
+    decisions: &FileDecisions,
+    run: &RunId,
+) -> Result<Option<String>, CliError> {
+    let fail = |error: DecisionError| CliError::failed("the decisions", &error);
+    let ledger = &prepared.project.ledger;
+    let of_plan = |queued: &Queued| {
+        let info = runs::info(ledger, &queued.decision.run);
+        queued.is_pending() && info.is_some_and(|info| info.plan == prepared.info.plan)
+    };
+    let pending: Vec<Queued> = decisions.list().map_err(fail)?.into_iter().filter(of_plan).collect();
+    for queued in &pending {
+        let why = format!("run {run} began anew");
+        decisions.close(&queued.id, &why, &Cx::new()).await.map_err(fail)?;
+    }
+    let ids: Vec<&str> = pending.iter().map(|queued| queued.id.as_str()).collect();
+    Ok((!ids.is_empty())
+        .then(|| format!("the run begins anew, so what an earlier one asked no longer stands: {}", ids.join(", "))))
 }
