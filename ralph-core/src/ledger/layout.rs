@@ -246,10 +246,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::at(folder.path());
         assert!(ledger.runs().unwrap().is_empty());
-        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let late = ledger.new_run(at(1_779_070_305)).unwrap();
-        let early = ledger.new_run(at(1_779_070_304)).unwrap();
-        let same = ledger.new_run(at(1_779_070_304)).unwrap();
+        let at = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+        let late = ledger.new_run(at(1_779_070_305_999)).unwrap();
+        let early = ledger.new_run(at(1_779_070_305_017)).unwrap();
+        let same = ledger.new_run(at(1_779_070_305_017)).unwrap();
         assert!(late.as_str().starts_with("20260518-021145-"), "{late}");
         assert_eq!(late.as_str().len(), "20260518-021145-a1b2c3".len());
         assert_ne!(early, same);

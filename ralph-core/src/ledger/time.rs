@@ -35,11 +35,12 @@ pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A new id such as `20260518-021145-a1b2c3`: sorts by time, and is a safe name for a folder.
+/// A new id such as `20260518-021145-0b2c3d`: sorts by time, to the millisecond by the first three digits of the last
+/// part, and is a safe name for a folder.
 pub(super) fn run_id(now: SystemTime) -> RunId {
-    let random = random() & 0xff_ffff;
-    let stamp = timestamp(millis(now)).strftime("%Y%m%d-%H%M%S");
-    RunId::new(format!("{stamp}-{random:06x}"))
+    let millis = millis(now);
+    let stamp = timestamp(millis).strftime("%Y%m%d-%H%M%S");
+    RunId::new(format!("{stamp}-{:03x}{:03x}", millis % 1000, random() & 0xfff))
 }
 
 #[cfg(test)]
