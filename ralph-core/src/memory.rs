@@ -12,7 +12,7 @@ use crate::{
     answer::Answer,
     cx::Cx,
     decision::{Decision, DecisionError, DecisionSink},
-    id::{DecisionId, Digest, ItemId, ItemRef, PhaseId, RunId},
+    id::{DecisionId, ItemId, ItemRef, PhaseId, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, Proposal},
 };
@@ -87,9 +87,7 @@ impl PlanSource for MemoryPlan {
         let phase = plan.phases.iter_mut().find(|phase| phase.id == item.phase);
         let found = phase.and_then(|phase| Arc::make_mut(phase).items.iter_mut().find(|found| found.id == item.item));
         if let Some(found) = found.filter(|found| !found.decisions.iter().any(|known| known == decision)) {
-            let found = Arc::make_mut(found);
-            found.decisions.push(decision.to_owned());
-            found.digest = Digest::of(format!("{}\n{decision}", found.digest).as_bytes());
+            Arc::make_mut(found).decisions.push(decision.to_owned());
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ pub struct Item {
     pub checks: Vec<String>,
     /// Decisions that a person took about it, as the plan records them.
     pub decisions: Vec<String>,
-    /// The fingerprint of everything the plan says about the item except its status.
+    /// The fingerprint of everything the plan says about the item except its status and its decisions.
     pub digest: Digest,
     /// Where it stands in its file, counted from 1; 0 where there is no file.
     pub line: usize,
@@ -221,7 +221,8 @@ impl PlanError {
 /// - An unreadable or ambiguous plan is an error with a place. A plan in which no item is recognised is an error too,
 ///   never an empty plan (law L12).
 /// - Item ids are unique within their phase, phase ids within the plan; an item's digest changes when anything that
-///   is said about the item changes, except its status.
+///   is said about the item changes, except its status and its decisions: what a person approved is told by it from what
+///   was edited since.
 /// - `mark` is a compare-and-set: it writes only if the item is still there with status `from`, and changes nothing
 ///   else. It does not look at the digest: the engine has compared rows before it accepted the work.
 /// - `note` adds a decision to an item, so that [`Item::decisions`] holds it from then on; nothing where the item is gone.

@@ -215,9 +215,11 @@ impl Seams {
             return Ok(landed());
         }
         let plan = self.plan.load(cx).await?;
-        let unchanged = plan
-            .find(&attempt.id.item)
-            .is_some_and(|(_, item)| item.status == ItemStatus::Open && item.digest == attempt.spec.digest);
+        let spec = &attempt.spec;
+        let unchanged = plan.find(&spec.item).is_some_and(|(_, item)| {
+            let same = item.digest == spec.digest && item.decisions.len() == spec.decisions;
+            same && item.status == ItemStatus::Open
+        });
         if !unchanged {
             return Ok(Fact::NotAccepted { why: Refusal::ItemChanged });
         }

@@ -45,6 +45,7 @@ impl Seams {
         let readiness = match self.vcs.place(WORK, &attempt.start, caches, &call.cx).await {
             Ok(placed) => self.make_ready(attempt, &placed, call).await?,
             Err(VcsError::Unplaceable(why)) if !on_base => Readiness::StartUnusable(why),
+            Err(error @ VcsError::NoRevision(_)) if !on_base => Readiness::StartUnusable(error.to_string()),
             Err(error) => return Err(error.into()),
         };
         Ok(Fact::Prepared { readiness, took_ms: self.since(from) })

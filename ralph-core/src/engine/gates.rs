@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     decision::Question,
-    gate::{Boundary, GateError, ItemBoundary, PhaseBoundary, Ruling},
+    gate::{Boundary, Gate, GateError, ItemBoundary, PhaseBoundary, Ruling},
     gates::without_retired,
     id::{ItemId, ItemRef, PhaseId, Revision},
-    machine::{Attempt, Fact, VerifyOutcome},
+    machine::{Attempt, Fact, Objection, VerifyOutcome},
     plan::Phase,
     stop::{Stop, StopReason},
     vcs::Caches,
@@ -24,7 +24,7 @@ impl Seams {
         &self,
         attempt: &Attempt,
         revision: &Revision,
-        opened: &[String],
+        opened: &[Objection],
         call: &Call<'_>,
     ) -> Done {
         let from = self.clock.monotonic();
@@ -38,19 +38,23 @@ impl Seams {
             base_tree: self.vcs.tree(&attempt.base, &call.cx).await?,
             changes: self.vcs.changes(&attempt.base, revision, &call.cx).await?.into(),
         });
-        let (mut asked, mut by): (Option<Question>, Vec<String>) = (None, Vec::new());
+        let (mut asked, mut by): (Option<Question>, Vec<Objection>) = (None, Vec::new());
         let judged =
             |ruling, by, took_ms| Ok(Fact::Judged { phase: None, ruling, by, opened: opened.to_vec(), took_ms });
-        for gate in self.gates.iter().filter(|gate| !opened.iter().any(|name| name == gate.name())) {
-            match gate.judge(&boundary, &call.cx).await? {
+        for gate in &self.gates {
+            let ruling = gate.judge(&boundary, &call.cx).await?;
+            let Some(objection) = objection(&**gate, &ruling).filter(|objection| !opened.contains(objection)) else {
+                continue;
+            };
+            match ruling {
                 Ruling::Open => {}
-                closed @ Ruling::Closed(_) => return judged(closed, vec![gate.name().to_owned()], self.since(from)),
+                closed @ Ruling::Closed(_) => return judged(closed, vec![objection], self.since(from)),
                 Ruling::Ask(question) => {
                     asked = Some(match asked {
                         None => question,
                         Some(before) => before.and(&question),
                     });
-                    by.push(gate.name().to_owned());
+                    by.push(objection);
                 }
             }
         }
@@ -88,16 +92,16 @@ impl Seams {
         &self,
         id: &PhaseId,
         revision: &Revision,
-        opened: &[String],
+        opened: &[Objection],
         retired: &[ItemRef],
         call: &Call<'_>,
     ) -> Done {
         let from = self.clock.monotonic();
         let plan = self.plan.load(&call.cx).await?;
-        let judged = |ruling, by: &str, took_ms| Fact::Judged {
+        let judged = |ruling, by: Option<Objection>, took_ms| Fact::Judged {
             phase: Some(id.clone()),
             ruling,
-            by: if by.is_empty() { Vec::new() } else { vec![by.to_owned()] },
+            by: by.into_iter().collect(),
             opened: opened.to_vec(),
             took_ms,
         };
@@ -106,7 +110,7 @@ impl Seams {
         };
         let Some(phase) = plan.phases.iter().find(|phase| phase.id == *id) else {
             let gone = Ruling::Closed("the phase is no longer in the plan".to_owned());
-            return Ok(judged(gone, "", self.since(from)));
+            return Ok(judged(gone, None, self.since(from)));
         };
         let folder = match self.stand(CLEAN, revision, Caches::Drop, phase, None, call).await? {
             Standing::Ready(folder) => folder,
@@ -122,14 +126,28 @@ impl Seams {
             retired: retired.iter().map(|item| item.item.clone()).collect(),
             log: self.artifacts.loose(&format!("gate-{id}"))?,
         });
-        for gate in self.phase_gates.iter().filter(|gate| !opened.iter().any(|name| name == gate.name())) {
+        for gate in &self.phase_gates {
             match gate.judge(&boundary, &call.cx).await {
-                Ok(Ruling::Open) => {}
-                Ok(ruling) => return Ok(judged(ruling, gate.name(), self.since(from))),
+                Ok(ruling) => {
+                    let objection = objection(&**gate, &ruling).filter(|objection| !opened.contains(objection));
+                    if objection.is_some() {
+                        return Ok(judged(ruling, objection, self.since(from)));
+                    }
+                }
                 Err(GateError::Broken(why)) => return not_judged(StopReason::VerifierBroken, why),
                 Err(error @ GateError::Other(_)) => return Err(error.into()),
             }
         }
-        Ok(judged(Ruling::Open, "", self.since(from)))
+        Ok(judged(Ruling::Open, None, self.since(from)))
     }
+}
+
+/// What a gate has against going on. An approval covers a question; what is closed, no approval opens.
+fn objection(gate: &dyn Gate, ruling: &Ruling) -> Option<Objection> {
+    let (kind, words) = match ruling {
+        Ruling::Open => return None,
+        Ruling::Closed(why) => ("closed", why),
+        Ruling::Ask(question) => (question.kind.name(), &question.text),
+    };
+    Some(Objection::new(gate.name(), &format!("{kind}: {words}")))
 }

@@ -6,7 +6,7 @@ use crate::{
     cx::Cx,
     decision::Decision,
     error::chain,
-    id::{DecisionId, ItemRef, PhaseId, Revision},
+    id::{DecisionId, Digest, ItemRef, PhaseId, Revision},
     machine::{Counts, Fact, PhaseSpec, Pick, Request, Spec},
     plan::{Item, ItemStatus, Phase, Plan, PlanError},
     plan_change::PlanChange,
@@ -88,6 +88,7 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
         item: phase.name(item),
         title: item.title.clone(),
         digest: item.digest.clone(),
+        decisions: item.decisions.len(),
         last,
         max_blockers: phase.max_blockers,
     };
@@ -104,7 +105,7 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
     let phase = &plan.phases[index];
     if done(phase) {
         let gated = phase.is_gated() || every_phase_gated;
-        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated }), counts);
+        return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated, gates: gates(phase) }), counts);
     }
     let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
     let pick = match open.next() {
@@ -112,4 +113,14 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
         None => Pick::Waiting(count(&mut phase.items.iter())),
     };
     (pick, counts)
+}
+
+/// What the plan says about a phase's gates.
+fn gates(phase: &Phase) -> Digest {
+    let mut said = phase.auto_gate.join("\0");
+    if let Some(manual) = &phase.manual_gate {
+        said.push_str("\0\0");
+        said.push_str(manual);
+    }
+    Digest::of(said.as_bytes())
 }

@@ -73,11 +73,12 @@ impl Machine {
             tree: work.tree.clone(),
             stat: work.stat,
             base: work.attempt.base.clone(),
+            row: work.attempt.spec.digest.clone(),
             gates,
             attempt: work.attempt.id.number,
         });
         let about = match (matter.sense, held) {
-            (Sense::AlreadyDone, _) => About::AlreadyDone { item: item.clone() },
+            (Sense::AlreadyDone, _) => About::AlreadyDone { item: item.clone(), row: work.attempt.spec.digest.clone() },
             (Sense::Work, Some(work)) => About::Work { item: item.clone(), work },
             (Sense::Work, None) => About::Words { item: item.clone(), work: None },
             (Sense::Words, work) => About::Words { item: item.clone(), work },
@@ -171,8 +172,8 @@ impl Machine {
                 let failure = Some(Failure { attempt: work.attempt, why, tail: String::new() });
                 self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });
             }
-            About::AlreadyDone { item } => {
-                self.comebacks.insert(item, Comeback { on_branch: accepts, ..Comeback::default() });
+            About::AlreadyDone { item, row } => {
+                self.comebacks.insert(item, Comeback { on_branch: accepts.then_some(row), ..Comeback::default() });
             }
             About::Gates { gates, .. } if accepts => self.phases.opened.entry(phase).or_default().extend(gates),
             About::Gates { at, .. } => {
@@ -213,7 +214,7 @@ impl Machine {
     pub(super) fn origin(&self, item: &ItemRef) -> Origin {
         match self.comebacks.get(item) {
             Some(Comeback { work: Some(_), .. }) => Origin::Kept,
-            Some(Comeback { on_branch: true, .. }) => Origin::Branch,
+            Some(Comeback { on_branch: Some(_), .. }) => Origin::Branch,
             Some(Comeback { .. }) | None => Origin::Session,
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     fact::Fact,
     state::{Asked, Failure},
-    terms::{Attempt, Iteration},
+    terms::{Attempt, Iteration, Objection},
 };
 use crate::{
     answer::Answer,
@@ -120,8 +120,8 @@ pub enum Effect {
         attempt: Attempt,
         /// Its candidate.
         revision: Revision,
-        /// The gates that a person opened for it.
-        opened: Vec<String>,
+        /// What a person approved of it.
+        opened: Vec<Objection>,
     },
     /// Let a phase's gates judge. Answer: [`Fact::Judged`] or [`Fact::NotJudged`].
     JudgePhase {
@@ -129,8 +129,8 @@ pub enum Effect {
         phase: PhaseId,
         /// The tip.
         revision: Revision,
-        /// The gates that a person opened.
-        opened: Vec<String>,
+        /// What a person approved of the phase.
+        opened: Vec<Objection>,
         /// The items whose own verifiers no longer count.
         retired: Vec<ItemRef>,
     },

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::terms::{
-    Attempt, Carried, CarriedOver, Counts, End, Iteration, Pick, Readiness, Refusal, Rules, VerifyOutcome,
+    Attempt, Carried, CarriedOver, Counts, End, Iteration, Objection, Pick, Readiness, Refusal, Rules, VerifyOutcome,
 };
 use crate::{
     answer::Answer,
@@ -159,10 +159,10 @@ pub enum Fact {
         ruling: Ruling,
         /// The gates whose ruling it is, where it is not open.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        by: Vec<String>,
-        /// The gates that were not asked, because a person opened them.
+        by: Vec<Objection>,
+        /// What a person had approved before.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        opened: Vec<String>,
+        opened: Vec<Objection>,
         /// How long it took.
         #[serde(default)]
         took_ms: u64,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     state::{About, Failure, Held},
-    terms::{Attempt, Iteration, PhaseSpec, Spec},
+    terms::{Attempt, Iteration, Objection, PhaseSpec, Spec},
 };
 use crate::{
     answer::Answer,
@@ -87,7 +87,7 @@ pub(super) struct Matter {
     pub(super) question: Question,
     pub(super) sense: Sense,
     /// The gates that ask.
-    pub(super) gates: Vec<String>,
+    pub(super) gates: Vec<Objection>,
 }
 
 /// What an answer about an item decides.

@@ -59,9 +59,12 @@ impl Machine {
         if self.current.as_ref().is_some_and(|current| current.item != spec.item) {
             self.current = None;
         }
+        self.outdated(&spec);
         // Its phase has work again, which nobody has approved: whatever it had come to.
         self.phases.finished.remove(&spec.item.phase);
         self.phases.opened.remove(&spec.item.phase);
+        // It is worked on again: its verifier counts again.
+        self.phases.retired.remove(&spec.item);
         if let Some(limit) = spec.max_blockers {
             self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
         }

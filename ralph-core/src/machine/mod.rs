@@ -26,6 +26,6 @@ pub use effect::{Effect, Request, Step};
 pub use fact::Fact;
 pub use state::{Asked, Failure, Machine};
 pub use terms::{
-    Attempt, Carried, CarriedOver, Counts, End, Iteration, Origin, PhaseSpec, Pick, Readiness, Refusal, RetryFrom,
-    Rules, Spec, VerifyOutcome,
+    Attempt, Carried, CarriedOver, Counts, End, Iteration, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal,
+    RetryFrom, Rules, Spec, VerifyOutcome,
 };

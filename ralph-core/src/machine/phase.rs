@@ -3,8 +3,8 @@
 use super::{
     apply::halt,
     lane::{Lane, Query},
-    state::{About, Machine},
-    terms::PhaseSpec,
+    state::{About, Machine, Standpoint},
+    terms::{Objection, PhaseSpec},
 };
 use crate::{
     decision::{DecisionKind, Question},
@@ -19,9 +19,13 @@ impl Machine {
         if !spec.gated {
             return Lane::Finishing(spec.clone());
         }
+        let now = self.standpoint(spec);
         match self.phases.refused.get(&spec.phase) {
-            Some((at, why)) if Some(at) == self.tip.as_ref() => {
-                let detail = format!("{}: {why}; it is asked again once the branch has moved", spec.phase);
+            Some((at, why)) if Some(at) == now.as_ref() => {
+                let detail = format!(
+                    "{}: {why}; it is asked again once the branch has moved, or its gate was changed",
+                    spec.phase
+                );
                 return halt(Stop::new(StopReason::ManualGate, detail));
             }
             Some(_) => {
@@ -30,30 +34,37 @@ impl Machine {
             None => {}
         }
         // Nothing has changed since a person was asked.
-        let waits = |about: &About| matches!(about, About::Gates { at, .. } if Some(at) == self.tip.as_ref());
+        let waits = |about: &About| matches!(about, About::Gates { at, .. } if Some(at) == now.as_ref());
         if let Some(id) = self.question_of(&spec.phase, waits) {
             return self.halt_for(&id);
         }
         Lane::AtGates(spec.clone())
     }
 
+    fn standpoint(&self, spec: &PhaseSpec) -> Option<Standpoint> {
+        self.tip.clone().map(|tip| Standpoint { tip, gates: spec.gates.clone() })
+    }
+
+    /// Takes back what was asked about the phase's gates, and goes on with `then`.
+    fn instead(&self, phase: &PhaseId, why: &str, then: Lane, is_meant: impl Fn(&About) -> bool) -> Lane {
+        let of_phase = self.pending.iter().filter(|(_, pending)| pending.phase == *phase);
+        let ids: Vec<DecisionId> =
+            of_phase.filter(|(_, pending)| is_meant(&pending.about)).map(|(id, _)| id.clone()).collect();
+        if ids.is_empty() {
+            return then;
+        }
+        Lane::Withdrawing { ids, why: why.to_owned(), then: Box::new(then) }
+    }
+
     /// The gates have ruled.
-    pub(super) fn ruled(&mut self, spec: PhaseSpec, ruling: &Ruling, by: &[String]) -> Lane {
+    pub(super) fn ruled(&mut self, spec: PhaseSpec, ruling: &Ruling, by: &[Objection]) -> Lane {
         match ruling {
             Ruling::Open => {
                 self.phases.passed = true;
-                let ids: Vec<DecisionId> = self
-                    .pending
-                    .iter()
-                    .filter(|(_, pending)| pending.phase == spec.phase)
-                    .filter(|(_, pending)| matches!(pending.about, About::Gates { .. } | About::AutoGate))
-                    .map(|(id, _)| id.clone())
-                    .collect();
-                let then = Lane::Finishing(spec);
-                if ids.is_empty() {
-                    return then;
-                }
-                Lane::Withdrawing { ids, why: "the gate is open now".to_owned(), then: Box::new(then) }
+                let phase = spec.phase.clone();
+                self.instead(&phase, "the gate is open now", Lane::Finishing(spec), |about| {
+                    matches!(about, About::Gates { .. } | About::AutoGate)
+                })
             }
             Ruling::Closed(why) => {
                 if let Some(id) = self.question_of(&spec.phase, |about| matches!(about, About::AutoGate)) {
@@ -65,7 +76,7 @@ impl Machine {
                 ask_phase(spec.phase, question, About::AutoGate, output)
             }
             Ruling::Ask(question) => {
-                let Some(at) = self.tip.clone() else { return Lane::Idle };
+                let Some(at) = self.standpoint(&spec) else { return Lane::Idle };
                 let about = About::Gates { gates: by.to_vec(), at };
                 // Asked before at another tip: the question is the same one.
                 let earlier = |about: &About| matches!(about, About::Gates { gates, .. } if gates == by);
@@ -75,7 +86,11 @@ impl Machine {
                     }
                     return self.halt_for(&id);
                 }
-                ask_phase(spec.phase, question.clone(), about, "")
+                let phase = spec.phase.clone();
+                let then = ask_phase(spec.phase, question.clone(), about, "");
+                self.instead(&phase, "the gate asks something else now", then, |about| {
+                    matches!(about, About::Gates { .. })
+                })
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{
     apply::halt,
     lane::{Lane, Round, Work},
     state::{Failure, Held, Machine},
-    terms::{Attempt, CarriedOver, VerifyOutcome},
+    terms::{Attempt, CarriedOver, RetryFrom, Spec, VerifyOutcome},
 };
 use crate::{
     id::{Digest, Revision},
@@ -22,6 +22,7 @@ impl Machine {
             tree: work.tree.clone(),
             stat: work.stat,
             base: work.attempt.base.clone(),
+            row: work.attempt.spec.digest.clone(),
             gates,
             attempt: work.attempt.id.number,
         });
@@ -74,6 +75,21 @@ impl Machine {
             current.failure = Some(Failure { attempt: attempt.id.number, why, tail: tail.to_owned() });
         }
         Lane::Idle
+    }
+
+    /// What a person approved was for the row as it was: where that was edited since, the item gets a session.
+    pub(super) fn outdated(&mut self, spec: &Spec) {
+        let Some(comeback) = self.comebacks.get_mut(&spec.item) else { return };
+        comeback.on_branch.take_if(|row| *row != spec.digest);
+        let Some(held) = comeback.work.take_if(|held| held.row != spec.digest) else { return };
+        let why = "the item was edited after this work was made, which is therefore not accepted as it is".to_owned();
+        let failure = Some(Failure { attempt: held.attempt, why, tail: String::new() });
+        let start = Some((held.revision, held.base)).filter(|_| self.rules.retry_from == RetryFrom::Kept);
+        if let Some(current) = &mut self.current {
+            (current.failure, current.start) = (failure, start);
+        } else {
+            (comeback.failure, comeback.start) = (failure, start);
+        }
     }
 
     /// The verifiers have judged the branch, on which a person says that the item is done.

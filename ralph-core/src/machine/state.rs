@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     lane::Lane,
     progress::Progress,
-    terms::{Carried, Rules},
+    terms::{Carried, Objection, Rules},
 };
 use crate::{
     budget::{Spent, Usd},
@@ -108,9 +108,9 @@ pub(super) enum About {
     /// Whether this work may be accepted.
     Work { item: ItemRef, work: Held },
     /// Whether the item is done on the branch already.
-    AlreadyDone { item: ItemRef },
-    /// Whether these gates of the phase open; asked at this tip.
-    Gates { gates: Vec<String>, at: Revision },
+    AlreadyDone { item: ItemRef, row: Digest },
+    /// Whether these gates of the phase open; asked of this.
+    Gates { gates: Vec<Objection>, at: Standpoint },
     /// What to do about the phase's closed gate.
     AutoGate,
     /// Whether to go on.
@@ -122,10 +122,18 @@ pub(super) enum About {
 impl About {
     pub(super) fn item(&self) -> Option<&ItemRef> {
         match self {
-            Self::Words { item, .. } | Self::Work { item, .. } | Self::AlreadyDone { item } => Some(item),
+            Self::Words { item, .. } | Self::Work { item, .. } | Self::AlreadyDone { item, .. } => Some(item),
             Self::Gates { .. } | Self::AutoGate | Self::Checkpoint | Self::Scope { .. } => None,
         }
     }
+}
+
+/// What a phase's gates were asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Standpoint {
+    pub(super) tip: Revision,
+    /// What the plan said about the gates.
+    pub(super) gates: Digest,
 }
 
 /// Work that is kept while a person is asked.
@@ -136,8 +144,10 @@ pub(super) struct Held {
     pub(super) stat: DiffStat,
     /// The tip that it stands on.
     pub(super) base: Revision,
-    /// The gates that are open for it once it is approved.
-    pub(super) gates: Vec<String>,
+    /// The fingerprint of the row that it was made for.
+    pub(super) row: Digest,
+    /// What is approved of it once it is approved.
+    pub(super) gates: Vec<Objection>,
     /// The attempt that made it.
     pub(super) attempt: u32,
 }
@@ -147,8 +157,8 @@ pub(super) struct Held {
 pub(super) struct Comeback {
     /// This work is verified and accepted, without a session.
     pub(super) work: Option<Held>,
-    /// The branch itself is verified, without a session.
-    pub(super) on_branch: bool,
+    /// The branch itself is verified, without a session: a person took this row for done.
+    pub(super) on_branch: Option<Digest>,
     /// What the next session is told.
     pub(super) failure: Option<Failure>,
     /// What the next session starts from, and the tip that this stands on.
@@ -171,10 +181,10 @@ pub struct Asked {
 pub(super) struct Phases {
     pub(super) finished: BTreeSet<PhaseId>,
     pub(super) since_checkpoint: u32,
-    /// The gates that a person opened.
-    pub(super) opened: BTreeMap<PhaseId, BTreeSet<String>>,
-    /// The gates that a person kept closed, at which tip and why.
-    pub(super) refused: BTreeMap<PhaseId, (Revision, String)>,
+    /// What a person approved.
+    pub(super) opened: BTreeMap<PhaseId, BTreeSet<Objection>>,
+    /// The phases whose gates a person kept closed, of what and why.
+    pub(super) refused: BTreeMap<PhaseId, (Standpoint, String)>,
     /// The items whose own verifiers no longer count.
     pub(super) retired: BTreeSet<ItemRef>,
     /// Whether the branch passed a phase's gates in this run.

@@ -5,7 +5,7 @@ use super::{
     fact::Fact,
     lane::{Ending, Fate, Lane, Query, Round, Work},
     state::{About, Machine},
-    terms::Spec,
+    terms::{Objection, Spec},
 };
 use crate::{
     decision::{DecisionKind, Question},
@@ -184,8 +184,8 @@ impl Machine {
         }
     }
 
-    /// The gates that are open for the work on `item`.
-    fn opened(&self, item: &ItemRef) -> Vec<String> {
+    /// What is approved of the work on `item`.
+    fn opened(&self, item: &ItemRef) -> Vec<Objection> {
         let work = self.comebacks.get(item).and_then(|comeback| comeback.work.as_ref());
         work.map(|held| held.gates.clone()).unwrap_or_default()
     }

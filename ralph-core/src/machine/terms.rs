@@ -107,6 +107,24 @@ pub struct PhaseSpec {
     pub phase: PhaseId,
     /// Whether it has gates.
     pub gated: bool,
+    /// The fingerprint of what the plan says about its gates.
+    pub gates: Digest,
+}
+
+/// A gate that does not open, and what it says. Whoever approves has read these words, and opens no others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Objection {
+    /// The gate's name.
+    pub gate: String,
+    /// The fingerprint of its question, or of why it is closed.
+    pub words: Digest,
+}
+
+impl Objection {
+    /// The objection of `gate`, in these words.
+    pub fn new(gate: impl Into<String>, words: &str) -> Self {
+        Self { gate: gate.into(), words: Digest::of(words.as_bytes()) }
+    }
 }
 
 /// An item as it was picked.
@@ -118,6 +136,9 @@ pub struct Spec {
     pub title: String,
     /// The fingerprint of its row.
     pub digest: Digest,
+    /// How many decisions the row holds, which are no part of the fingerprint.
+    #[serde(default)]
+    pub decisions: usize,
     /// Whether it is the last open item of its phase.
     #[serde(default)]
     pub last: bool,

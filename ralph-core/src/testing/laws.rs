@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Ruling, SignalStatus,
     Spent, Stage, StopReason, Tip, Usd,
-    machine::{Attempt, Counts, End, Fact, Machine, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules, VerifyOutcome},
+    machine::{
+        Attempt, Counts, End, Fact, Machine, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
+        VerifyOutcome,
+    },
 };
 
 /// A broken law.
@@ -62,6 +65,10 @@ pub struct LawBook {
     answered_phases: bool,
     /// The phase that the last look found at its end.
     at_gates: Option<PhaseSpec>,
+    /// What gates have asked so far.
+    objections: BTreeSet<Objection>,
+    /// The row of the last attempt that a person was asked about, or that was overtaken.
+    rows: BTreeMap<ItemRef, Digest>,
     gate_open: Option<(PhaseId, Option<Revision>)>,
     gates_passed: bool,
     gate_objects: bool,
@@ -184,6 +191,8 @@ impl LawBook {
             }
             Fact::Asked { id, item } => {
                 self.asked.extend(item.clone());
+                let attempt = self.attempt.as_ref().filter(|attempt| Some(&attempt.id.item) == item.as_ref());
+                self.rows.extend(attempt.map(|attempt| (attempt.id.item.clone(), attempt.spec.digest.clone())));
                 self.pending.insert(id.clone(), item.clone());
             }
             Fact::TookIn { answer, .. } => self.took_in(answer),
@@ -196,12 +205,14 @@ impl LawBook {
                     self.candidate = Some(onto.revision.clone());
                 }
             }
-            Fact::Judged { phase: None, ruling, opened, .. } => {
+            Fact::Judged { phase: None, ruling, opened, by, .. } => {
+                self.approved_was_asked(opened, ruling, by);
                 self.gate_objects = *ruling != Ruling::Open;
                 let returns = self.attempt.as_ref().is_some_and(|attempt| attempt.origin == Origin::Kept);
                 self.hold("L3", opened.is_empty() || returns, || format!("nobody opened {opened:?}"));
             }
-            Fact::Judged { phase: Some(phase), ruling, opened, .. } => {
+            Fact::Judged { phase: Some(phase), ruling, opened, by, .. } => {
+                self.approved_was_asked(opened, ruling, by);
                 let answered = self.answered_phases;
                 self.hold("L3", opened.is_empty() || answered, || format!("nobody opened {opened:?} of {phase}"));
                 self.gate_open = (*ruling == Ruling::Open).then(|| (phase.clone(), self.tip.clone()));
@@ -237,10 +248,21 @@ impl LawBook {
             }
             Fact::NotAccepted { why } => {
                 if let (Refusal::Overtaken(_), Some(attempt)) = (why, &self.attempt) {
+                    self.rows.insert(attempt.id.item.clone(), attempt.spec.digest.clone());
                     self.may_return.insert(attempt.id.item.clone());
                 }
             }
             Fact::NotJudged { .. } | Fact::Published { .. } | Fact::Waited { .. } => {}
+        }
+    }
+
+    /// Nobody approves what was not asked in these words.
+    fn approved_was_asked(&mut self, opened: &[Objection], ruling: &Ruling, by: &[Objection]) {
+        let unasked: Vec<&Objection> = opened.iter().filter(|one| !self.objections.contains(one)).collect();
+        let text = (!unasked.is_empty()).then(|| format!("approved, and never asked: {unasked:?}"));
+        self.hold("L3", text.is_none(), || text.unwrap_or_default());
+        if matches!(ruling, Ruling::Ask(_)) {
+            self.objections.extend(by.iter().cloned());
         }
     }
 
@@ -268,6 +290,8 @@ impl LawBook {
             Origin::Kept | Origin::Branch => {
                 let may = self.may_return.contains(&attempt.id.item);
                 self.hold("L3", may, || format!("{} comes back, and nobody approved it", attempt.id.item));
+                let seen = self.rows.get(&attempt.id.item) == Some(&attempt.spec.digest);
+                self.hold("L3", seen, || format!("{} comes back for another row than it had", attempt.id.item));
             }
         }
         let (since, every) = (self.since_checkpoint, budget.checkpoint_every);

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use ralph_core::{
-    Boundary, Cx, DecisionKind, Gate, GateError, ItemStatus, MemoryDecisions, MemoryJournal, Publish, Question, Ralph,
-    Revision, Ruling, RunId, StopReason, VcsError, async_trait,
+    Boundary, Cx, DecisionKind, Digest, Gate, GateError, ItemStatus, MemoryDecisions, MemoryJournal, Publish, Question,
+    Ralph, Revision, Ruling, RunId, StopReason, VcsError, async_trait,
     testing::{ScriptedAgent, Turn, turn},
 };
 
@@ -109,6 +109,66 @@ fn approved_work_that_no_longer_fits_gets_a_session_that_is_told_why() {
     assert_eq!(reason, StopReason::Success);
     let prompt = &agent.briefs()[0].prompt;
     assert!(prompt.contains("the branch moved on, and the work no longer fits it: dependency"), "{prompt}");
+}
+
+#[test]
+fn approved_work_of_a_row_that_was_edited_since_is_where_the_next_session_starts() {
+    let desk = Desk::new(1);
+    desk.go([turn().writes("dependency", "left-pad")]);
+    desk.say("D-001", "approve");
+    desk.world.plan.edit(|plan| {
+        let item = &mut Arc::make_mut(&mut plan.phases[0]).items[0];
+        Arc::make_mut(item).digest = Digest::of(b"edited");
+    });
+    // Its gate has an approval for other work only.
+    let (reason, agent) = desk.go([turn().writes("more", "good")]);
+    assert_eq!(reason, StopReason::AwaitingDecisions);
+    let prompt = &agent.briefs()[0].prompt;
+    assert!(prompt.contains("the item was edited after this work was made"), "{prompt}");
+    desk.say("D-002", "approve");
+    assert_eq!(desk.go([]).0, StopReason::Success);
+    assert!(desk.world.vcs.files().contains_key("dependency"));
+}
+
+/// Asks something else each time.
+#[derive(Debug, Default)]
+struct Fickle(AtomicU32);
+
+#[async_trait]
+impl Gate for Fickle {
+    fn name(&self) -> &str {
+        "fickle"
+    }
+    async fn judge(&self, _boundary: &Boundary, _cx: &Cx) -> Result<Ruling, GateError> {
+        let text = match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => "left-pad?",
+            1..=3 => "left-pad, and curl?",
+            _ => return Ok(Ruling::Open),
+        };
+        Ok(Ruling::Ask(Question::new(DecisionKind::Dependency, text)))
+    }
+}
+
+#[test]
+fn an_approval_opens_a_gate_for_what_was_asked_and_for_nothing_else() {
+    let desk = Desk::new(1);
+    let gate: Arc<dyn Gate> = Arc::new(Fickle::default());
+    let go = |turns: Vec<Turn>| {
+        let agent = ScriptedAgent::new(turns);
+        let stop = run(desk.ralph(&agent).gate(Arc::clone(&gate))).stop;
+        agent.assert_played();
+        stop.reason
+    };
+    assert_eq!(go(vec![turn().writes("a", "good")]), StopReason::AwaitingDecisions);
+    desk.say("D-001", "approve");
+    assert_eq!(go(vec![]), StopReason::AwaitingDecisions, "it asks something else now");
+    let asked = desk.decisions.asked();
+    assert_eq!(
+        asked.iter().map(|one| one.question.text.as_str()).collect::<Vec<_>>(),
+        ["left-pad?", "left-pad, and curl?"]
+    );
+    desk.say("D-002", "approve");
+    assert_eq!(go(vec![]), StopReason::Success);
 }
 
 #[test]

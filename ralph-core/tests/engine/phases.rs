@@ -136,6 +136,26 @@ fn a_rejected_phase_stays_with_the_reason_and_is_asked_again_once_the_branch_has
 }
 
 #[test]
+fn a_gate_that_says_something_else_is_asked_again() {
+    for said in ["", "reject: too early", "approve"] {
+        let operator = Operator::new([manual("P1")]);
+        assert_eq!(operator.go(1).0, StopReason::ManualGate);
+        if !said.is_empty() {
+            operator.say("D-001", said);
+        }
+        operator.plan.edit(|plan| {
+            std::sync::Arc::make_mut(&mut plan.phases[0]).manual_gate = Some("two leads approve P1".to_owned());
+        });
+        let detail = "D-002: Manual-Gate awaits: two leads approve P1";
+        assert_eq!(operator.go(0), (StopReason::ManualGate, detail.to_owned()), "{said}");
+        let waits: Vec<_> = operator.decisions.pending().into_iter().map(|(id, _)| id.to_string()).collect();
+        assert_eq!(waits, ["D-002"], "{said}");
+        operator.say("D-002", "approve");
+        assert_eq!(operator.go(0).0, StopReason::Success, "{said}");
+    }
+}
+
+#[test]
 fn a_closed_auto_gate_asks_once_and_is_tried_again_by_every_run() {
     let operator = Operator::new([phase("P1")]);
     commit(&operator, "closed");
@@ -240,7 +260,7 @@ fn a_new_run_goes_on_from_what_earlier_ones_came_to() {
     let (ralph, _) = operator.ralph(0);
     let again = ralph.journal(operator.journal.clone(), RunId::new("again")).carried(carried.clone());
     let stop = run(again).stop;
-    assert_eq!((stop.reason, stop.detail.as_str()), (StopReason::Success, "there was nothing to do"));
+    assert_eq!((stop.reason, stop.detail.as_str()), (StopReason::Success, "every item is done, and the branch passes"));
     // An item that is opened again takes its phase through its gates again.
     operator.plan.edit(|plan| {
         let phase = std::sync::Arc::make_mut(&mut plan.phases[0]);

@@ -8,8 +8,8 @@ use ralph_core::{
     PlanChange, Proposal, Question, Record, Reply, Revision, Ruling, Signal, SignalStatus, Stage, Stop, StopReason,
     Tip, Tokens, Trouble, Usage, Usd,
     machine::{
-        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, PhaseSpec, Pick, Readiness, Refusal, RetryFrom,
-        Rules, Spec, Step, VerifyOutcome,
+        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, Objection, PhaseSpec, Pick, Readiness, Refusal,
+        RetryFrom, Rules, Spec, Step, VerifyOutcome,
     },
     testing::laws::LawBook,
 };
@@ -68,6 +68,7 @@ impl World<'_> {
             item: self.name(index),
             title: format!("item {index}"),
             digest: Digest::new(format!("{index}/{}", self.edits)),
+            decisions: 0,
             last: self.indices(self.phase(index)).filter(|index| self.status[*index] == ' ').count() == 1,
             max_blockers: None,
         }
@@ -85,7 +86,11 @@ impl World<'_> {
                 continue;
             }
             if done {
-                return Pick::Gates(PhaseSpec { phase: Self::phase_name(phase), gated: self.gated });
+                return Pick::Gates(PhaseSpec {
+                    phase: Self::phase_name(phase),
+                    gated: self.gated,
+                    gates: Digest::new(format!("gates/{}", self.edits)),
+                });
             }
             return match self.indices(phase).find(|index| self.status[*index] == ' ') {
                 Some(index) => Pick::Item(self.spec(index)),
@@ -140,6 +145,7 @@ impl World<'_> {
                     2 => Tip::Lost("gone".to_owned()),
                     _ => Tip::At(at),
                 };
+                self.edits += u32::from(self.dice.roll(20) == 1);
                 if self.dice.roll(10) == 1 {
                     let index = self.dice.roll(self.status.len() as u32) as usize;
                     self.status[index] = [' ', 'x', '?', '!'][self.dice.roll(4) as usize];
@@ -206,7 +212,10 @@ impl World<'_> {
                         4..=5 if opened.is_empty() => Ruling::Ask(Question::new(DecisionKind::ManualGate, "approve?")),
                         _ => Ruling::Open,
                     },
-                    by: vec!["manual-gate".to_owned()],
+                    by: vec![Objection::new(
+                        "manual-gate",
+                        ["approve?", "approve it?"][self.dice.roll(2) as usize % 2],
+                    )],
                     opened: opened.clone(),
                     took_ms,
                 },
@@ -255,7 +264,7 @@ impl World<'_> {
             }
             Effect::Judge { opened, .. } => Fact::Judged {
                 phase: None,
-                by: vec!["dependencies".to_owned()],
+                by: vec![Objection::new("dependencies", "may it?")],
                 opened: opened.clone(),
                 took_ms,
                 ruling: match self.dice.roll(4) {

@@ -1,9 +1,9 @@
 //! Every law's test is seen to fail: one saboteur each.
 
 use ralph_core::{
-    Boundary, Cx, DecisionKind, Event, Gate, GateError, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Question,
-    Ralph, Record, Reply, Ruling, RunId, Signal, SignalStatus, Stop, StopReason, Usd,
-    machine::{Fact, VerifyOutcome},
+    Boundary, Cx, DecisionKind, Digest, Event, Gate, GateError, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal,
+    Question, Ralph, Record, Reply, Ruling, RunId, Signal, SignalStatus, Stop, StopReason, Usd,
+    machine::{Fact, Objection, Origin, VerifyOutcome},
     testing::{
         MemoryVcs, ScriptedAgent,
         laws::LawBook,
@@ -180,7 +180,18 @@ fn l3_a_gate_is_opened_by_nobody() {
         let is_open = |fact: &Fact| matches!(fact, Fact::Judged { phase: None, ruling: Ruling::Ask(_), .. });
         let at = position(records, is_open);
         if let Fact::Judged { opened, .. } = &mut records[at].fact {
-            opened.push("dependency".to_owned());
+            opened.push(Objection::new("dependency", "may it?"));
+        }
+    });
+}
+
+#[test]
+fn l3_work_comes_back_for_another_row() {
+    assert_found_in_phases("L3", |records| {
+        let returns = |fact: &Fact| matches!(fact, Fact::Began { attempt } if attempt.origin == Origin::Kept);
+        let at = position(records, returns);
+        if let Fact::Began { attempt } = &mut records[at].fact {
+            attempt.spec.digest = Digest::of(b"edited");
         }
     });
 }

@@ -12,8 +12,8 @@ use ralph_core::{
     Tip, Tokens, Trouble, Usage, Usd,
     ledger::JsonlJournal,
     machine::{
-        Attempt, Carried, CarriedOver, Counts, End, Fact, Iteration, Origin, Pick, Readiness, Refusal, Rules, Spec,
-        VerifyOutcome,
+        Attempt, Carried, CarriedOver, Counts, End, Fact, Iteration, Objection, Origin, Pick, Readiness, Refusal,
+        Rules, Spec, VerifyOutcome,
     },
 };
 
@@ -60,6 +60,7 @@ fn facts() -> Vec<Fact> {
         item: item.clone(),
         title: "Remove the snippet — “quoted”\nline".to_owned(),
         digest: Digest::of(b"row"),
+        decisions: 0,
         last: true,
         max_blockers: None,
     };
@@ -154,7 +155,7 @@ fn facts() -> Vec<Fact> {
         Fact::Judged {
             phase: None,
             ruling: ralph_core::Ruling::Ask(Question::new(DecisionKind::Dependency, "add serde?")),
-            by: vec!["dependencies".to_owned()],
+            by: vec![Objection::new("dependencies", "add serde?")],
             opened: Vec::new(),
             took_ms: 4,
         },
@@ -176,7 +177,7 @@ fn facts() -> Vec<Fact> {
             phase: Some("P1".into()),
             ruling: ralph_core::Ruling::Open,
             by: Vec::new(),
-            opened: vec!["manual-gate".to_owned()],
+            opened: vec![Objection::new("manual-gate", "approve?")],
             took_ms: 4,
         },
         Fact::NotJudged { phase: "P1".into(), stop: Stop::new(StopReason::VerifierBroken, "exit 127") },

@@ -37,6 +37,7 @@ impl Story {
             item: item.clone(),
             title: title.to_owned(),
             digest: Digest::of(b"row"),
+            decisions: 0,
             last: false,
             max_blockers: None,
         };

@@ -20,6 +20,8 @@ pub(super) struct Body {
     pub(super) context: Vec<String>,
     pub(super) checks: Vec<String>,
     pub(super) decisions: Vec<String>,
+    /// The numbers of the lines that hold them, counted from 0.
+    pub(super) decided: Vec<usize>,
 }
 
 /// Looks up the zone of a place. Places must come in ascending order.
@@ -64,7 +66,13 @@ pub(super) fn read(
             Some(ZoneKind::Html | ZoneKind::Quote | ZoneKind::Table | ZoneKind::FrontMatter) => {
                 reader.verbatim(content.trim());
             }
-            None => reader.line(content, index + 1),
+            None => {
+                let known = reader.body.decisions.len();
+                reader.line(content, index + 1);
+                if reader.body.decisions.len() > known {
+                    reader.body.decided.push(index);
+                }
+            }
         }
     }
     reader.body

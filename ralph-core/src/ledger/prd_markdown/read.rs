@@ -130,8 +130,8 @@ impl Draft {
                 verify: body.verify,
                 context: body.context,
                 checks: body.checks,
+                digest: digest(text, lines, found, &body.decided),
                 decisions: body.decisions,
-                digest: digest(text, found),
                 line,
             };
             self.judge(&mut item, struck, text, found);
@@ -232,13 +232,23 @@ impl Draft {
     }
 }
 
-/// Everything that is said about an item, its mark apart. The number of an ordered list is not part of it.
-fn digest(text: &str, found: &Boxed) -> Digest {
-    let raw = text.get(found.mark.inner.end..found.range.end).unwrap_or_default().trim();
-    if raw.as_bytes().contains(&b'\r') {
-        return Digest::of(raw.replace("\r\n", "\n").replace('\r', "\n").as_bytes());
+/// Everything that is said about an item, apart from its mark and what was decided about it. The number of an ordered
+/// list and empty lines are no part of it.
+fn digest(text: &str, lines: &Lines<'_>, found: &Boxed, decided: &[usize]) -> Digest {
+    let (from, end) = (found.mark.inner.end, found.range.end);
+    let mut said = String::with_capacity(end.saturating_sub(from));
+    for index in lines.index_of(from)..lines.count() {
+        let line = lines.range(index);
+        if line.start >= end {
+            break;
+        }
+        let own = text.get(line.start.max(from)..line.end.min(end)).unwrap_or_default();
+        if !own.trim().is_empty() && !decided.contains(&index) {
+            said.push_str(own);
+            said.push('\n');
+        }
     }
-    Digest::of(raw.as_bytes())
+    Digest::of(said.trim().as_bytes())
 }
 
 /// The text of a file, and how many bytes at its start are an encoding mark.

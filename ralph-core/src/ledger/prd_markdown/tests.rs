@@ -194,10 +194,17 @@ fn what_belongs_to_an_item() {
 }
 
 #[test]
-fn the_digest_is_about_everything_but_the_mark() {
+fn the_digest_is_about_everything_but_the_mark_and_decisions() {
     let digest = |text: &str| item(text).digest;
     let base = digest("- [ ] R1: a\n  - c\n");
-    for same in ["- [x] R1: a\n  - c\n", "* [!] R1: a\n  - c", "- [ ] R1: a\r\n  - c\r\n\r\n", "- [X] R1: a\r  - c"] {
+    for same in [
+        "- [x] R1: a\n  - c\n",
+        "* [!] R1: a\n  - c",
+        "- [ ] R1: a\r\n  - c\r\n\r\n",
+        "- [X] R1: a\r  - c",
+        "- [ ] R1: a\n  - c\n  - Decision D-007 (lead, 2026-05-18): b\n",
+        "- [ ] R1: a\n\n  - Decision D-007 (a): b\n  - Decision D-008 (a): b\n  - c\n",
+    ] {
         assert_eq!(digest(same), base, "{same:?}");
     }
     for other in [
@@ -206,6 +213,7 @@ fn the_digest_is_about_everything_but_the_mark() {
         "- [ ] R1: a\n  - d\n",
         "- [ ] R1: a\n",
         "- [ ] R1: a\n  - c\n  Verify: x",
+        "- [ ] R1: a\n  - c\n  - Decision: b",
     ] {
         assert_ne!(digest(other), base, "{other:?}");
     }
