@@ -253,6 +253,8 @@ impl DecisionError {
 /// - `answers` says which of the decisions a person has answered since; it is asked at every iteration and never waits.
 ///   An answer that was given once stays the same.
 /// - `close` takes back a question that no longer stands, with the reason; one that is answered stays answered.
+/// - `lost` says which of the decisions nobody will answer any more: somebody else took them back, or they are gone from
+///   the queue. A run forgets them when it is opened again, and asks anew where something still is to be decided.
 /// - Nothing that an agent writes can be an answer (law L3). [`Question::reply`] understands what a person says.
 ///
 /// # Cancellation
@@ -317,4 +319,9 @@ pub trait DecisionSink: Debug + Send + Sync + 'static {
 
     /// Takes the question back, because of `why`.
     async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError>;
+
+    /// Those of `ids` that neither wait nor were answered. A queue that nobody else can take anything from loses none.
+    async fn lost(&self, _ids: &[DecisionId], _cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        Ok(Vec::new())
+    }
 }

@@ -64,6 +64,9 @@ impl<T: DecisionSink + ?Sized> DecisionSink for Arc<T> {
     async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
         (**self).close(id, why, cx).await
     }
+    async fn lost(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        (**self).lost(ids, cx).await
+    }
 }
 
 #[async_trait]

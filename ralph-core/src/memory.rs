@@ -268,4 +268,15 @@ impl DecisionSink for MemoryDecisions {
         }
         Ok(())
     }
+
+    async fn lost(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        let queue = lock(&self.0);
+        let there: BTreeSet<DecisionId> = queue
+            .iter()
+            .enumerate()
+            .filter(|(_, asked)| asked.closed.is_none())
+            .map(|(index, _)| decision_id(index))
+            .collect();
+        Ok(ids.iter().filter(|id| !there.contains(id)).cloned().collect())
+    }
 }

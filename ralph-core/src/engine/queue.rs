@@ -22,8 +22,11 @@ pub(super) struct Known<'a> {
 impl Seams {
     pub(super) async fn look(&self, expect: Option<&Revision>, known: &Known<'_>, cx: &Cx) -> Done {
         let tip = self.vcs.tip(expect, cx).await?;
-        let answers =
-            if known.pending.is_empty() { Vec::new() } else { self.decisions.answers(known.pending, cx).await? };
+        let (mut answers, mut lost) = (Vec::new(), Vec::new());
+        if !known.pending.is_empty() {
+            answers = self.decisions.answers(known.pending, cx).await?;
+            lost = self.decisions.lost(known.pending, cx).await?;
+        }
         let nothing = |pick| {
             Ok(Fact::Looked {
                 tip: tip.clone(),
@@ -31,6 +34,7 @@ impl Seams {
                 counts: Counts::default(),
                 answers: Vec::new(),
                 moot: Vec::new(),
+                lost: Vec::new(),
             })
         };
         let plan = match self.plan.load(cx).await {
@@ -43,7 +47,7 @@ impl Seams {
         let (pick, counts) = pick(&plan, known, self.every_phase_gated);
         let waits = |item: &&ItemRef| plan.find(item).is_some_and(|(_, found)| found.status == ItemStatus::Decision);
         let moot = known.parked.iter().filter(|item| !waits(item)).cloned().collect();
-        Ok(Fact::Looked { tip, pick, counts, answers, moot })
+        Ok(Fact::Looked { tip, pick, counts, answers, moot, lost })
     }
 
     pub(super) async fn ask(&self, request: &Request, call: &Call<'_>) -> Done {

@@ -318,6 +318,17 @@ impl DecisionSink for FileDecisions {
             waits
         })
     }
+
+    async fn lost(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        let mut lost = Vec::new();
+        for id in ids {
+            match self.store.one(id).map_err(looking)? {
+                Some(Queued { resolved: None | Some(Resolved::Answered(_)), .. }) => {}
+                Some(Queued { resolved: Some(Resolved::Withdrawn(_)), .. }) | None => lost.push(id.clone()),
+            }
+        }
+        Ok(lost)
+    }
 }
 
 fn withdrawal(why: &str, at: SystemTime) -> Resolved {

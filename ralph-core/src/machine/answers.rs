@@ -210,6 +210,16 @@ impl Machine {
         }
     }
 
+    /// Forgets questions that got lost, once in an invocation: no queue that loses everything has a run ask for ever.
+    pub(super) fn forgets(&mut self, lost: &[DecisionId]) -> bool {
+        let forgets = !self.sitting.forgot && lost.iter().any(|id| self.pending.contains_key(id));
+        if forgets {
+            self.sitting.forgot = true;
+            self.withdrawn(lost);
+        }
+        forgets
+    }
+
     /// Where the next attempt at `item` gets its work from.
     pub(super) fn origin(&self, item: &ItemRef) -> Origin {
         match self.comebacks.get(item) {

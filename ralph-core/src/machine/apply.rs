@@ -120,7 +120,9 @@ impl Machine {
     /// The lane after a reply; the same lane as an error where the fact is no reply to it.
     fn reply(&mut self, lane: Lane, fact: &Fact) -> Result<Lane, Box<Lane>> {
         Ok(match (lane, fact) {
-            (Lane::Idle, Fact::Looked { tip, pick, counts, answers, moot }) => match self.taking(answers) {
+            (Lane::Idle, Fact::Looked { tip, pick, counts, answers, moot, lost }) => match self.taking(answers) {
+                // What is still to be decided is asked anew.
+                Lane::Idle if self.forgets(lost) => Lane::Idle,
                 Lane::Idle => match self.moot(moot) {
                     Some(withdrawing) => withdrawing,
                     None => self.looked(tip, pick, counts),

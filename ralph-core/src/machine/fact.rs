@@ -70,6 +70,9 @@ pub enum Fact {
         /// Items that a person took out of the queue by changing their marks.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moot: Vec<ItemRef>,
+        /// Questions that are no longer in the queue, and that nobody answered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lost: Vec<DecisionId>,
     },
     /// What an answer means for the plan was written there.
     TookIn {

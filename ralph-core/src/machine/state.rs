@@ -88,6 +88,8 @@ pub(super) struct Sitting {
     pub(super) max_blockers: BTreeMap<PhaseId, u32>,
     /// Whether the last try to make the branch known was made at the end.
     pub(super) published_last: bool,
+    /// Whether questions that got lost were forgotten.
+    pub(super) forgot: bool,
 }
 
 /// A question in the queue, and what its answer means.

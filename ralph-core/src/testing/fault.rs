@@ -221,6 +221,10 @@ impl<T: DecisionSink + ?Sized> DecisionSink for Faulty<T> {
         let wrap = |error: io::Error| DecisionError::Io { operation: "recorded", source: error.into() };
         between!(self, "close", wrap, self.inner.close(id, why, cx).await)
     }
+    async fn lost(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        let wrap = |error: io::Error| DecisionError::Io { operation: "looked up", source: error.into() };
+        between!(self, "lost", wrap, self.inner.lost(ids, cx).await)
+    }
 }
 
 #[async_trait]

@@ -58,6 +58,8 @@ pub struct LawBook {
     closing_passed: bool,
     /// The questions in the queue, with the items that they are about.
     pending: BTreeMap<DecisionId, Option<ItemRef>>,
+    /// Those that nobody will answer.
+    lost: BTreeSet<DecisionId>,
     taken: BTreeSet<DecisionId>,
     /// Items whose work, or whose state on the branch, a person approved, or the branch overtook.
     may_return: BTreeSet<ItemRef>,
@@ -119,7 +121,8 @@ impl LawBook {
             Fact::CancelAsked => self.cancel_asked = true,
             Fact::Began { attempt } => self.began(attempt),
             Fact::Stopped { stop } => self.stopped(stop.reason),
-            Fact::Looked { tip, pick, counts, .. } => {
+            Fact::Looked { tip, pick, counts, lost, .. } => {
+                self.lost.extend(lost.iter().cloned());
                 self.at_gates = match pick {
                     Pick::Gates(spec) => Some(spec.clone()),
                     Pick::Item(_)
@@ -403,7 +406,7 @@ impl LawBook {
             let finished = self.nothing_open && counts.open + counts.decision + counts.blocked + counts.unknown == 0;
             self.hold("L8", finished, || format!("success with {counts:?}"));
             self.hold("L12", counts.done > 0, || "success without a single item".to_owned());
-            let waiting = self.pending.len();
+            let waiting = self.pending.keys().filter(|id| !self.lost.contains(id)).count();
             self.hold("L8", waiting == 0, || format!("success with {waiting} questions in the queue"));
             let verified = !self.accepted.is_empty() || self.closing_passed || self.gates_passed;
             self.hold("L8", verified, || "success of a run in which nothing was verified".to_owned());

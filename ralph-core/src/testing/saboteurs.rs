@@ -148,6 +148,9 @@ impl DecisionSink for Forgetful {
     async fn close(&self, id: &DecisionId, why: &str, cx: &Cx) -> Result<(), DecisionError> {
         self.0.close(id, why, cx).await
     }
+    async fn lost(&self, ids: &[DecisionId], cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+        self.0.lost(ids, cx).await
+    }
 }
 
 /// A queue that takes everything for approved.

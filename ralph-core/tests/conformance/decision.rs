@@ -75,6 +75,7 @@ mod saboteurs {
         ClosesForShow,
         ClosingDropsAnswers,
         ReadsTheQuestion,
+        LosesTheAnswered,
     }
 
     /// A queue that is as good as another, but for its fault.
@@ -131,6 +132,22 @@ mod saboteurs {
             }
             Ok(())
         }
+
+        async fn lost(&self, ids: &[DecisionId], _cx: &Cx) -> Result<Vec<DecisionId>, DecisionError> {
+            let entries = self.1.0.lock().unwrap();
+            let waits = |entry: &&Entry| match self.0 {
+                Fault::LosesTheAnswered => entry.answer.is_none() && !entry.closed,
+                _ => !entry.closed,
+            };
+            let there: Vec<&DecisionId> = entries.iter().filter(waits).map(|entry| &entry.id).collect();
+            Ok(ids.iter().filter(|id| !there.contains(id)).cloned().collect())
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "one waits and one is answered")]
+    fn loses_the_answered() {
+        run_law(decision::what_waits_is_not_lost(sabotage(Fault::LosesTheAnswered)));
     }
 
     impl Person for Saboteur {

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use ralph_core::{
-    Boundary, Cx, DecisionKind, Digest, Gate, GateError, ItemStatus, MemoryDecisions, MemoryJournal, Publish, Question,
-    Ralph, Revision, Ruling, RunId, StopReason, VcsError, async_trait,
+    Boundary, Cx, DecisionKind, DecisionSink, Digest, Gate, GateError, ItemStatus, MemoryDecisions, MemoryJournal,
+    Publish, Question, Ralph, Revision, Ruling, RunId, StopReason, VcsError, async_trait,
     testing::{ScriptedAgent, Turn, turn},
 };
 
@@ -246,6 +246,21 @@ fn a_person_who_changes_the_mark_takes_the_question_back() {
     assert!(desk.decisions.pending().is_empty());
     let late = desk.decisions.answer(&"D-001".into(), "approve", "lead", std::time::UNIX_EPOCH);
     assert!(late.unwrap_err().contains("no longer open"));
+}
+
+#[test]
+fn what_is_lost_from_the_queue_is_asked_anew() {
+    let desk = Desk::new(1);
+    desk.go([turn().writes("dependency", "left-pad")]);
+    let withdrawn = async { desk.decisions.close(&"D-001".into(), "by mistake", &Cx::new()).await.unwrap() };
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(withdrawn);
+    assert_eq!(desk.go([]).0, StopReason::AwaitingDecisions);
+    let waits = desk.decisions.pending();
+    assert_eq!(waits.iter().map(|(id, _)| id.to_string()).collect::<Vec<_>>(), ["D-002"]);
+    desk.say("D-002", "write it yourself");
+    let (reason, agent) = desk.go([turn().writes("own", "good")]);
+    assert_eq!(reason, StopReason::Success);
+    assert!(agent.briefs()[0].prompt.contains("D-002 (lead, 1970-01-01): write it yourself"));
 }
 
 /// Fails so often, then takes what it is given.

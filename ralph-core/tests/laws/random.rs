@@ -168,7 +168,9 @@ impl World<'_> {
                 };
                 let moot = parked.iter().filter(|item| !waits(item)).cloned().collect();
                 let counts = self.counts_of(0..self.status.len());
-                Fact::Looked { tip, pick, counts, answers, moot }
+                let lost = if self.dice.roll(30) == 1 { pending.first().cloned() } else { None };
+                let lost = lost.into_iter().collect();
+                Fact::Looked { tip, pick, counts, answers, moot, lost }
             }
             Effect::TakeIn { answer, change } => {
                 if let PlanChange::Reopen { item, .. } = change

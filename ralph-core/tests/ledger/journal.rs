@@ -110,6 +110,7 @@ fn facts() -> Vec<Fact> {
             counts: Counts { open: 3, ..Counts::default() },
             answers: vec![answer.clone()],
             moot: vec![item.clone()],
+            lost: vec!["D-005".into()],
         },
         Fact::Looked {
             tip: Tip::At(revision.clone()),
@@ -117,6 +118,7 @@ fn facts() -> Vec<Fact> {
             counts: Counts::default(),
             answers: Vec::new(),
             moot: Vec::new(),
+            lost: Vec::new(),
         },
         Fact::Began {
             attempt: Attempt {

@@ -59,6 +59,13 @@ impl DecisionFixture {
         }
     }
 
+    async fn lost(&self, ids: &[DecisionId]) -> Vec<DecisionId> {
+        match self.sink.lost(ids, &Cx::new()).await {
+            Ok(lost) => lost,
+            Err(error) => panic!("what is lost of {ids:?} must be looked up: {error}"),
+        }
+    }
+
     async fn answer_to(&self, id: &DecisionId) -> Option<Answer> {
         let mut answers = self.answers(std::slice::from_ref(id)).await;
         assert!(answers.len() <= 1, "one question has several answers: {answers:?}");
@@ -182,6 +189,17 @@ pub async fn a_closed_question_takes_no_answer(fixture: DecisionFixture) {
     assert_eq!(fixture.answer_to(&two).await.map(|answer| answer.reply), blue(), "another one waits as before");
 }
 
+/// Neither what waits nor what was answered is lost.
+pub async fn what_waits_is_not_lost(fixture: DecisionFixture) {
+    let ids = [fixture.submit(&asked("run/one")).await, fixture.submit(&asked("run/two")).await];
+    fixture.say(&ids[0], "b");
+    assert_eq!(fixture.lost(&ids).await, [], "one waits and one is answered");
+    let three = fixture.submit(&asked("run/three")).await;
+    fixture.close(&three).await;
+    let lost = fixture.lost(&[ids[1].clone(), three.clone()]).await;
+    assert!(lost.iter().all(|id| *id == three), "{lost:?}: only {three} was closed");
+}
+
 /// A question that is answered stays answered, whoever would close it.
 pub async fn closing_keeps_an_answer(fixture: DecisionFixture) {
     let id = fixture.submit(&asked("run/one")).await;
@@ -264,6 +282,7 @@ macro_rules! decision_conformance {
             an_unknown_id_is_no_error,
             what_is_no_answer_is_refused,
             a_closed_question_takes_no_answer,
+            what_waits_is_not_lost,
             closing_keeps_an_answer,
             words_of_agents_are_no_answers,
         );
