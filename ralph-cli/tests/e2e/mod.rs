@@ -25,6 +25,7 @@ mod rows_loop;
 mod rows_proc;
 mod rows_state;
 mod sessions_may_not;
+mod settled;
 mod stops;
 mod surroundings;
 mod tampering;
