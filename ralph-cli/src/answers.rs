@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use ralph_core::{
-    Answer, Cx, DecisionId, DecisionKind, ItemRef, PlanChange, chain,
+    Answer, Cx, DecisionId, DecisionKind, ItemRef, PlanChange, Reply, chain,
     ledger::{FileDecisions, Ledger, Queued},
     machine::Fact,
 };
@@ -56,6 +56,16 @@ pub(crate) async fn settle(
         point("settled");
     }
     Ok(notes)
+}
+
+/// Whether one of the answers for which something is still to be done adds items to a plan.
+pub(crate) fn adds_items(decisions: &FileDecisions) -> Result<bool, CliError> {
+    let unsettled = decisions.unsettled().map_err(|error| CliError::failed("the decisions", &error))?;
+    let adds = |queued: &Queued| {
+        queued.decision.question.kind == DecisionKind::Scope
+            && queued.answer().is_some_and(|answer| answer.reply == Reply::Approve)
+    };
+    Ok(unsettled.iter().any(adds))
 }
 
 /// Whether the run that asked has written the answer into the plan itself.

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use super::support::{DILIGENT, Scratch, until};
+use super::{
+    plans::same,
+    support::{DILIGENT, Scratch, until},
+};
 
 const WHICH: &str = r#"{"status": "decision", "question": "Which?", "options": ["Resend", "Postmark"]}"#;
 
@@ -91,4 +94,34 @@ fn a_proposal_that_waits_keeps_no_answered_item_waiting() {
     assert_eq!(scratch.pending().len(), 2);
     scratch.btw(&[&format!("{}=blue", choice.id)]);
     assert_eq!((scratch.marks().as_str(), scratch.pending().len()), (" ", 1));
+}
+
+/// The rows of an approved proposal are in the plan, and the program died before the approval knew of them.
+#[test]
+fn an_addition_that_was_cut_off_before_it_was_approved_is_brought_to_its_end() {
+    let scratch = Scratch::planned(&[(1, &["Auto-Gate: test -s R01.txt"])]);
+    scratch.approve();
+    let report = r#"{"status": "done", "proposed": [{"title": "Tell people", "verify": "test -s told.txt"}]}"#;
+    scratch.agent(&format!(
+        "{DILIGENT}; echo made >told.txt\ntest $RALPH_ITEM_ID = R01 && printf '\\n```ralph\\n%s\\n```\\n' '{report}'"
+    ));
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    let approvals = scratch.root.join("ralph-loop/state/approvals");
+    let record = fs::read_dir(&approvals).unwrap().map(|entry| entry.unwrap().path()).next().unwrap();
+    let before = fs::read(&record).unwrap();
+    scratch.btw(&["D-001=approve"]);
+    assert_ne!(fs::read(&record).unwrap(), before, "the control: the approval has grown");
+    fs::write(&record, &before).unwrap();
+    // With nothing to settle these rows are somebody's who may not add any, and nothing is touched.
+    let all = scratch.everything();
+    scratch.run(&[]).not_approved(&["test -s told.txt"]);
+    same(&all, &scratch.everything());
+    // To look settles nothing either.
+    scratch.edit("state/decisions/D-001.json", "\"settled\": true", "\"settled\": false");
+    let all = scratch.everything();
+    scratch.run(&["--dry-run"]).not_approved(&["test -s told.txt"]);
+    same(&all, &scratch.everything());
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!((scratch.plan_marks().as_str(), scratch.commits().len()), ("xx", 2));
+    assert_ne!(fs::read(&record).unwrap(), before);
 }
