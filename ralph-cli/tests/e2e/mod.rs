@@ -28,6 +28,7 @@ mod sessions_may_not;
 mod settled;
 mod stops;
 mod surroundings;
+mod taken_back;
 mod tampering;
 mod verifiers;
 mod walk;
