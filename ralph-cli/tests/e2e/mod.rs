@@ -20,6 +20,7 @@ mod pauses;
 mod people;
 mod phases;
 mod refusals;
+mod remembered;
 mod rows_git;
 mod rows_loop;
 mod rows_proc;
