@@ -1,7 +1,8 @@
 //! Where the runs of a project take place: on which machine or in which container, by the namespaces of the system.
 //!
 //! A session that makes a namespace for itself sees neither the run nor its own session above it. It is elsewhere, though,
-//! and that can be seen.
+//! and that can be seen. (Who can write the operator's files can write this record, too: keeping a session from that is a
+//! sandbox's.)
 
 use std::{
     fs,
