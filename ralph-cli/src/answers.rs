@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use ralph_core::{
-    Answer, Cx, DecisionId, ItemRef, PlanChange, chain,
+    Answer, Cx, DecisionId, DecisionKind, ItemRef, PlanChange, Reply, chain,
     ledger::{FileDecisions, Ledger, Queued},
     machine::Fact,
 };
@@ -33,18 +33,39 @@ pub(crate) async fn settle(
         return Ok(notes);
     }
     let all = decisions.list().map_err(|error| CliError::failed("the decisions", &error))?;
+    let mut written = Vec::new();
     for queued in &unsettled {
         let Some(answer) = queued.answer() else { continue };
         if !taken_in(&project.ledger, queued) {
-            notes.extend(write(project, settings, queued, &answer, &all).await?);
+            match write(project, settings, queued, &answer, &all).await {
+                Ok(note) => notes.extend(note),
+                // A plan that is gone or broken must not hold up the others: it is tried again the next time.
+                Err(error) => {
+                    notes.push(format!("{}: the answer is recorded, but not yet in the plan: {error}", queued.id));
+                    continue;
+                }
+            }
         }
-        point("commit");
-        notes.extend(commit::decision(project, settings, queued, &answer).await);
+        written.push(queued);
+    }
+    point("commit");
+    notes.extend(commit::decisions(project, settings, &written).await);
+    for queued in written {
         point("settle");
         decisions.settle(&queued.id).map_err(|error| CliError::failed("the decisions", &error))?;
         point("settled");
     }
     Ok(notes)
+}
+
+/// Whether one of the answers for which something is still to be done adds items to a plan.
+pub(crate) fn adds_items(decisions: &FileDecisions) -> Result<bool, CliError> {
+    let unsettled = decisions.unsettled().map_err(|error| CliError::failed("the decisions", &error))?;
+    let adds = |queued: &Queued| {
+        queued.decision.question.kind == DecisionKind::Scope
+            && queued.answer().is_some_and(|answer| answer.reply == Reply::Approve)
+    };
+    Ok(unsettled.iter().any(adds))
 }
 
 /// Whether the run that asked has written the answer into the plan itself.
@@ -93,6 +114,8 @@ fn asked_again(item: &ItemRef, id: &DecisionId, all: &[Queued]) -> bool {
         .iter()
         .filter(|other| other.is_pending() && other.decision.phase == item.phase)
         .filter(|other| other.decision.item.as_ref() == Some(&item.item))
+        // What more an agent proposes does not keep the item waiting.
+        .filter(|other| other.decision.question.kind != DecisionKind::Scope)
         .map(|other| &other.id)
         .collect();
     about.into_iter().any(|other| other != id)

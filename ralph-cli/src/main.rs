@@ -12,6 +12,7 @@ mod error;
 mod init;
 mod operator;
 mod output;
+mod place;
 mod plan;
 mod project;
 mod report;

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::MetadataExt as _};
 
 use ralph_core::ledger::{Ledger, holder};
 
-use crate::error::CliError;
+use crate::{error::CliError, place};
 
 /// The name under which an answer is given: the one that was said, else the user's.
 pub(crate) fn name(given: Option<&str>) -> String {
@@ -16,7 +16,8 @@ pub(crate) fn name(given: Option<&str>) -> String {
 ///
 /// A session is known by the mark that its processes carry, in this process or in one above it, and by the run that
 /// started it: that holds the lock of one of `ledgers`, or, where the caller was made to look for projects elsewhere, is
-/// at least this program.
+/// at least this program. Who made a namespace to see neither is elsewhere than the runs of the project, and is refused
+/// for that; so is a person who is, until a run takes place there.
 pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledger>, act: &str) -> Result<(), CliError> {
     let refuse = |why: String| {
         Err(CliError::usage(format!(
@@ -27,7 +28,9 @@ pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledge
     if let Some(session) = &ancestry.session {
         return refuse(format!("inside a session that Ralph started ({session})"));
     }
+    let mut elsewhere = None;
     for ledger in ledgers {
+        elsewhere = elsewhere.or_else(|| Some((ledger, place::elsewhere(ledger)?)));
         if let Ok(Some(live)) = holder(ledger)
             && ancestry.ancestors.contains(&live.pid)
         {
@@ -37,7 +40,12 @@ pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledge
     if let Some(pid) = ancestry.ancestors.iter().find(|pid| is_this_program(**pid)) {
         return refuse(format!("below another ralph (process {pid})"));
     }
-    Ok(())
+    let Some((ledger, why)) = elsewhere else { return Ok(()) };
+    Err(CliError::usage(format!(
+        "this is another namespace (a container, a sandbox) than the one in which the runs of {} take place ({why}), and \
+         only a person there may {act}. Do it from there, or here after a `ralph run` here",
+        ledger.root().display()
+    )))
 }
 
 /// Whether the process runs this program, by its file or by that file's name: a session may have copied the file, but

@@ -36,15 +36,24 @@ pub(crate) fn info(ledger: &Ledger, run: &RunId) -> Option<RunInfo> {
     read_info(ledger, run)
 }
 
-/// What earlier runs of this plan came to, for one that begins: what the last of them knows, which knew those before it.
-pub(crate) fn carried(ledger: &Ledger, plan: &str, but: &RunId) -> Result<Carried, CliError> {
-    let last = all(ledger)?.into_iter().rfind(|(run, info)| run != but && info.plan == plan);
-    let Some((run, _)) = last else { return Ok(Carried::default()) };
-    let mut machine = Machine::new();
-    for record in records(ledger, &run)? {
-        machine.apply(&record.fact).map_err(|error| CliError::failed(format!("the journal of run {run}"), &error))?;
+/// What earlier runs of this plan and branch came to, for one that begins: what the last of them with records knows, which
+/// knew those before it.
+pub(crate) fn carried(ledger: &Ledger, info: &RunInfo, but: &RunId) -> Result<Carried, CliError> {
+    for (run, _) in all(ledger)?.into_iter().rev().filter(|(run, known)| run != but && known == info) {
+        let records = records(ledger, &run)?;
+        // One that died before its first record knew nothing yet.
+        if records.is_empty() {
+            continue;
+        }
+        let mut machine = Machine::new();
+        for record in records {
+            machine
+                .apply(&record.fact)
+                .map_err(|error| CliError::failed(format!("the journal of run {run}"), &error))?;
+        }
+        return Ok(machine.carried());
     }
-    Ok(machine.carried())
+    Ok(Carried::default())
 }
 
 /// When each phase of this plan was last finished, in milliseconds since the epoch, and at which commit.

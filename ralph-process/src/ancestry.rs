@@ -6,6 +6,10 @@
 //! `ralph run` that started its session, where that is a [subreaper](crate::become_subreaper): that one is then an
 //! **ancestor**, whatever was done to environments, and holds the lock of its project. The caller compares.
 //!
+//! A process in a pid namespace of its own sees no ancestors, and one that may mount sees in `/proc` what it likes. That is
+//! not hidden, though: it is elsewhere than the runs of its project. [`namespaces`] says where; the caller compares that,
+//! too, with what a run recorded.
+//!
 //! What this cannot see: a process that others start on a session's behalf (a service manager, a terminal multiplexer
 //! that was there before), and, where there is no subreaper, an orphan with a cleared environment. Only a key that the
 //! session cannot reach would tell those.
@@ -87,6 +91,12 @@ pub fn ancestors() -> Vec<u32> {
     ancestry().ancestors
 }
 
+/// The user and the pid namespace of this process, as `user:[4026531837] pid:[4026531836]`: equal for processes of one
+/// machine or container, another in each sandbox. `None` where the system has none, or does not say so truly.
+pub fn namespaces() -> Option<String> {
+    system::namespaces()
+}
+
 /// What this process' own environment says: now, and when it was started.
 fn own_sign() -> Option<String> {
     let now = SIGNS.iter().filter_map(env::var_os).find(|value| !value.is_empty());
@@ -139,6 +149,8 @@ mod system {
         io::{ErrorKind, Read as _},
     };
 
+    use rustix::fs::{PROC_SUPER_MAGIC, statfs};
+
     use super::{Environment, sign};
 
     /// How much of an environment is read: more than the kernel lets anybody have.
@@ -156,6 +168,19 @@ mod system {
 
     pub(super) fn environments(pids: &[u32]) -> Vec<Environment> {
         pids.iter().map(|&pid| environment(pid)).collect()
+    }
+
+    pub(super) fn namespaces() -> Option<String> {
+        // A folder that was mounted over it would say whatever its maker likes, and that of an outer pid namespace is
+        // about other processes.
+        let is_true = statfs("/proc/self/ns").is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC);
+        let stat = fs::read_to_string("/proc/self/stat").ok()?;
+        if !is_true || stat.split(' ').next() != Some(&*std::process::id().to_string()) {
+            return None;
+        }
+        let name =
+            |kind: &str| fs::read_link(format!("/proc/self/ns/{kind}")).ok()?.into_os_string().into_string().ok();
+        Some(format!("{} {}", name("user")?, name("pid")?))
     }
 
     fn environment(pid: u32) -> Environment {
@@ -218,6 +243,11 @@ mod by_ps {
             })
             .collect();
         super::follow(parent, |pid| parents.get(&pid).copied())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn namespaces() -> Option<String> {
+        None
     }
 
     pub(super) fn environments(pids: &[u32]) -> Vec<Environment> {
@@ -288,6 +318,16 @@ mod tests {
             assert_eq!(found(nothing), None, "{nothing}");
         }
         assert_eq!(found("RALPH_RUN_ID=\0RALPH_RUN_ID=2"), Some("2".to_owned()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn namespaces_are_those_of_a_child_too() {
+        let found = namespaces().unwrap();
+        assert!(found.starts_with("user:[") && found.contains("] pid:["), "{found}");
+        let script = "echo \"$(readlink /proc/self/ns/user) $(readlink /proc/self/ns/pid)\"";
+        let child = std::process::Command::new("sh").args(["-c", script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&child.stdout).trim(), found);
     }
 
     /// What other platforms use says the same here, where both can be asked.

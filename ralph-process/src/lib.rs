@@ -48,7 +48,7 @@ mod stdin;
 mod sweep;
 
 pub use crate::{
-    ancestry::{Ancestry, ancestors, ancestry, inside_session},
+    ancestry::{Ancestry, ancestors, ancestry, inside_session, namespaces},
     capture::{Captured, capture},
     command::{Command, Stdin},
     error::SpawnError,

@@ -100,6 +100,33 @@ pub fn decision_subject(id: &DecisionId, about: &str, summary: &str) -> String {
     one_line(&format!("[Decision] {} {}: {summary}", one_line(id.as_str()), one_line(about)))
 }
 
+/// The same for several decisions that are committed together: each with its id, what it is about, and the answer, as in
+/// `[Decision] D-001 R01: approve; D-002 R02: Postmark`. Where that is too long the answers are left
+/// out.
+///
+/// ```
+/// let [one, other] = ["D-001", "D-002"].map(ralph_core::DecisionId::new);
+/// let subject = ralph_vcs::decisions_subject(&[(&one, "R01", "approve"), (&other, "P1", "no:\nlater")]);
+/// assert_eq!(subject, "[Decision] D-001 R01: approve; D-002 P1: no: later");
+/// ```
+pub fn decisions_subject(decisions: &[(&DecisionId, &str, &str)]) -> String {
+    if let [(id, about, summary)] = decisions {
+        return decision_subject(id, about, summary);
+    }
+    let whole = |(id, about, summary): &(&DecisionId, &str, &str)| {
+        format!("{} {}: {}", one_line(id.as_str()), one_line(about), one_line(summary))
+    };
+    let all: Vec<String> = decisions.iter().map(whole).collect();
+    let subject = format!("[Decision] {}", all.join("; "));
+    if subject.chars().count() <= LONGEST_SUBJECT {
+        return subject;
+    }
+    // Without the answers: which they were matters more here, and DECISIONS.md has both.
+    let all: Vec<String> =
+        decisions.iter().map(|(id, about, _)| format!("{} {}", one_line(id.as_str()), one_line(about))).collect();
+    one_line(&format!("[Decision] {}", all.join("; ")))
+}
+
 /// `text` on one bounded line, without anything that cannot be seen.
 fn one_line(text: &str) -> String {
     let line = printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));

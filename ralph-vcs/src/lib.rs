@@ -76,7 +76,7 @@ pub use crate::{
     folder::{FolderOptions, FolderVcs},
     git_vcs::GitVcs,
     history::{Kept, Logged},
-    ledger_commit::{LedgerCommit, LedgerCommitted, decision_subject},
+    ledger_commit::{LedgerCommit, LedgerCommitted, decision_subject, decisions_subject},
     options::{DEFAULT_KEEP, GitOptions},
     preflight::{BranchState, Preflight},
     publish::GitPublish,

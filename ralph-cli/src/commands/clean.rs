@@ -115,16 +115,21 @@ enum Fate {
 
 async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<Duration>) -> Result<Found, CliError> {
     let mut found = Found::default();
-    match vcs.sites_to_remove() {
-        Ok(sites) => found.remove.extend(sites.into_iter().map(Thing::Workspace)),
-        Err(error) => found.left.push(format!("the workspaces: {error}")),
-    }
     let ledger = &project.ledger;
     let all = runs::all(ledger)?;
+    match vcs.sites_to_remove() {
+        Ok(sites) => match needs_workspaces(project, &all) {
+            Some(why) if !sites.is_empty() => found.left.push(format!("the workspaces: {why}")),
+            Some(_) => {}
+            None => found.remove.extend(sites.into_iter().map(Thing::Workspace)),
+        },
+        Err(error) => found.left.push(format!("the workspaces: {error}")),
+    }
     let mut cut_off = BTreeSet::new();
     for (index, (run, info)) in all.iter().enumerate() {
         let newer = all.iter().skip(index + 1).any(|(_, other)| other == info);
         let fate = fate(project, run, info, newer);
+        let is_last = is_last(project, &all, index);
         if let Fate::Open(_) = fate {
             cut_off.insert(run.to_string());
         }
@@ -133,11 +138,22 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
         }
         let folder = ledger.run(run);
         match fate {
-            Fate::Finished(at) if age.is_some_and(|age| older(at, age)) => found.remove.push(Thing::Run(folder)),
-            Fate::Finished(_) if args.logs && folder.join("iterations").is_dir() => {
-                found.remove.push(Thing::Logs(folder.join("iterations")));
+            Fate::Finished(at) => {
+                let is_old = age.is_some_and(|age| older(at, age));
+                if is_old && !is_last {
+                    found.remove.push(Thing::Run(folder));
+                    continue;
+                }
+                if is_old {
+                    let (plan, branch) = (&info.plan, &info.branch);
+                    found.left.push(format!(
+                        "run {run}: the last of {plan} on {branch}, whose phases and gates the next one knows from it"
+                    ));
+                }
+                if args.logs && folder.join("iterations").is_dir() {
+                    found.remove.push(Thing::Logs(folder.join("iterations")));
+                }
             }
-            Fate::Finished(_) => {}
             Fate::Open(why) => found.left.push(format!("run {run}: {why}")),
         }
     }
@@ -156,6 +172,30 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
         }
     }
     Ok(found)
+}
+
+/// Whether a run has records, and none of the same plan and branch after it has.
+fn is_last(project: &Project, all: &[(RunId, RunInfo)], index: usize) -> bool {
+    let mut from = all.iter().skip(index);
+    let Some((run, info)) = from.next() else { return false };
+    // What cannot be read is not nothing.
+    let is_blank = |run: &RunId| runs::records(&project.ledger, run).is_ok_and(|records| records.is_empty());
+    !is_blank(run) && from.filter(|(_, other)| other == info).all(|(newer, _)| is_blank(newer))
+}
+
+/// Why the workspaces may hold work that is nowhere else: a run that can go on was ended in the middle of a session or of
+/// its verification.
+fn needs_workspaces(project: &Project, all: &[(RunId, RunInfo)]) -> Option<String> {
+    all.iter().enumerate().filter(|(index, _)| is_last(project, all, *index)).find_map(|(_, (run, info))| {
+        let records = runs::records(&project.ledger, run).unwrap_or_default();
+        let how = match runs::last_stop(&records).map(|stop| stop.reason) {
+            None => "was cut off",
+            Some(StopReason::Cancelled) => "was cancelled",
+            Some(_) => return None,
+        };
+        let plan = &info.plan;
+        Some(format!("run {run} {how}, and its work may be in them; `ralph run {plan}` goes on with it"))
+    })
 }
 
 /// Whether a run is over. `newer`: whether another one began on the same plan and branch after it.

@@ -1,8 +1,12 @@
 //! `ralph retry` and `ralph skip`: a person's word about single items.
 
-use std::{path::Path, time::SystemTime};
+use std::path::Path;
 
-use ralph_core::{Cx, Item, ItemStatus, Marked, Phase, Plan, PlanSource as _, ledger::FileDecisions};
+use ralph_core::{
+    Cx, DecisionError, DecisionId, DecisionKind, DecisionSink as _, Item, ItemRef, ItemStatus, Marked, Phase, Plan,
+    PlanSource as _,
+    ledger::{FileDecisions, Queued},
+};
 
 use crate::{args, error::CliError, operator, output, plan::PlanFile, project::Project, runs, settings};
 
@@ -69,13 +73,39 @@ pub(crate) async fn write(
                 return Err(CliError::usage(format!("{} was edited meanwhile; try again", item.id)));
             }
         }
-        let withdrawn = decisions.withdraw(&phase.name(item), why, SystemTime::now());
-        for id in withdrawn.map_err(|error| CliError::failed("the decisions on it", &error))? {
+        for id in take_back(project, plan, &decisions, &phase.name(item), why).await? {
             page.push_str(&format!("  {id} no longer waits: {why}\n"));
         }
     }
     page.push_str("`ralph run` goes on.\n");
     Ok(page)
+}
+
+/// Closes what this plan's runs asked about `item`, because of `why`. Another plan may have an item of that name, and what
+/// more an agent proposed is a question of its own. Answers which questions.
+async fn take_back(
+    project: &Project,
+    plan: &PlanFile,
+    decisions: &FileDecisions,
+    item: &ItemRef,
+    why: &str,
+) -> Result<Vec<DecisionId>, CliError> {
+    let fail = |error: DecisionError| CliError::failed("the decisions on it", &error);
+    let name = project.relative(plan.path());
+    let is_meant = |queued: &Queued| {
+        let asked = &queued.decision;
+        queued.is_pending()
+            && asked.phase == item.phase
+            && asked.item.as_ref() == Some(&item.item)
+            && asked.question.kind != DecisionKind::Scope
+            && runs::info(&project.ledger, &asked.run).is_some_and(|info| info.plan == name)
+    };
+    let mut closed = Vec::new();
+    for queued in decisions.list().map_err(fail)?.into_iter().filter(is_meant) {
+        decisions.close(&queued.id, why, &Cx::new()).await.map_err(fail)?;
+        closed.push(queued.id);
+    }
+    Ok(closed)
 }
 
 /// The item that a person means by `R03` or `P1/R03`.

@@ -37,7 +37,7 @@ pub(super) async fn run(stage: &Stage, narrator: &Arc<Narrator>) -> Result<Stop,
         .rebase(Arc::clone(&vcs))
         .phase_gate(AutoGate::new(verifier()))
         .phase_gate(ManualGate)
-        .carried(runs::carried(ledger, &info.plan, &run)?)
+        .carried(runs::carried(ledger, info, &run)?)
         .artifacts(Artifacts::below(ledger.run(&run).join("iterations")))
         .learnings(move || learnings(&for_learnings))
         .observe(move |event: &Event| watched.on_event(event))

@@ -157,6 +157,22 @@ impl PlanFile {
         })
     }
 
+    /// The file with the items of this phase, approved or not.
+    ///
+    /// # Errors
+    /// Where the plan cannot be read, or has no such phase.
+    pub(crate) fn prd_path(&self, phase: &PhaseId) -> Result<PathBuf, PlanError> {
+        let missing = || PlanError::Invalid(vec![format!("{}: there is no phase {phase}", self.path().display())]);
+        match self.master() {
+            Err(prd) => Ok(prd.path().to_owned()),
+            Ok(master) => {
+                let read = master.master()?;
+                let planned = read.phases.iter().find(|planned| planned.id == *phase).ok_or_else(missing)?;
+                Ok(master.root().join(&planned.prd))
+            }
+        }
+    }
+
     /// The whole plan with everything in it, approved or not.
     pub(crate) fn read(&self) -> Result<ReadPlan, PlanError> {
         match self.master() {

@@ -64,9 +64,14 @@ fn old_runs_go_whole() {
     let folder = run_folder(&scratch);
     let said = scratch.ralph(&["clean", "--runs-older-than", "soon", "-y"]);
     assert!(said.code == 2 && said.stderr.contains("--runs-older-than: `soon` is not a time"), "{said:?}");
+    assert_eq!(scratch.ralph(&["run"]).code, 0);
+    let runs = || fs::read_dir(folder.parent().unwrap()).unwrap().count();
+    assert_eq!(runs(), 2);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let said = scratch.ralph(&["clean", "--runs-older-than", "1s", "-y"]);
-    assert!(said.code == 0 && !folder.exists(), "{said:?}");
+    // The last one is what the next one goes on from.
+    assert_eq!((said.code, runs()), (0, 1), "{said:?}");
+    assert!(said.stdout.contains("the last of ralph-loop/PRD-P1.md on ralph/prd-p1"), "{}", said.stdout);
 }
 
 #[test]

@@ -220,6 +220,27 @@ fn a_project_that_moved_is_known_by_its_new_place() {
     scratch.run(&[]).stopped("SUCCESS", 0);
 }
 
+/// A copy of a project has no name of its own until it runs.
+#[test]
+fn a_copy_is_not_answered_under_the_name_of_the_original() {
+    let scratch = asking(1);
+    let copy = scratch.path("copy/operator");
+    fs::create_dir(copy.parent().unwrap()).unwrap();
+    assert!(scratch.shell(&format!("cp -R . '{}'", copy.display())).status.success());
+    let place = copy.to_str().unwrap();
+    let row = |root: &Path| fs::read_to_string(root.join("ralph-loop/PRD-P1.md")).unwrap();
+    let page = scratch.ralph(&["btw", "-C", place]).stdout;
+    assert!(page.contains("operator:D-001") && page.contains(&format!("{place}:D-001")), "{page}");
+    let answer = |name: &str| {
+        let said = scratch.ralph(&["btw", "-C", place, "--by", "lead", "--answer", &format!("{name}:D-001=A")]);
+        assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
+    };
+    answer(place);
+    assert!(row(&copy).contains("D-001 (lead, ") && !row(&scratch.root).contains("D-001 (lead, "));
+    answer("operator");
+    assert!(row(&scratch.root).contains("D-001 (lead, "));
+}
+
 #[test]
 fn a_project_that_is_gone_is_told_until_somebody_forgets_it() {
     let (mut gone, here) = (asking(1), asking(1));

@@ -1,6 +1,9 @@
 //! Another run at work on the same control folder; who is told of an end; and where the branch is pushed.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -144,6 +147,23 @@ fn whoever_is_told_changes_nothing_about_the_end() {
     run.signal(Signal::TERM);
     run.end().stopped("CANCELLED", 130);
     assert!(scratch.note("told").starts_with("CANCELLED 130 "));
+}
+
+#[test]
+fn a_signal_ends_whoever_is_told_and_the_program() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let scratch = Scratch::new(1);
+        telling(&scratch, "sleep 1000");
+        let run = scratch.start(&["run"]);
+        until("the command", || !scratch.note("told").is_empty());
+        run.signal(signal);
+        // Its limit is a minute.
+        let started = Instant::now();
+        let ended = run.end().stopped("SUCCESS", 0);
+        assert!(started.elapsed() < Duration::from_secs(30), "it was not heard");
+        assert!(ended.stderr.contains("`run.on_stop`: ended by a signal"), "{}", ended.stderr);
+        scratch.nothing_lives();
+    }
 }
 
 /// A repository with a bare one beside it, to which its branch is pushed.

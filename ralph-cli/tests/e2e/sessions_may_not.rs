@@ -143,6 +143,70 @@ fn no_session_takes_a_question_back() {
     assert_eq!(scratch.marks(), " x");
 }
 
+/// Ways into a namespace of one's own, from where neither the session nor the run is seen.
+const NAMESPACES: &[&str] = &[
+    "unshare -Urp --fork {}",
+    "unshare -Urpm --fork --mount-proc {}",
+    "unshare -Urm sh -c 'mount -t tmpfs none /proc && \"$@\"' x {}",
+    "unshare -Urm sh -c 'mount -t tmpfs none /proc && mkdir -p /proc/self/ns && for one in user pid; do
+        ln -s \"$(echo $PLACE | grep -o \"$one:[^ ]*\")\" /proc/self/ns/$one; done && echo $$ x >/proc/self/stat && \"$@\"' x {}",
+    "unshare -Urp --fork sh -c 'exec \"$@\"' x {}",
+];
+
+/// A namespace hides where a process comes from. That it is another one does not stay hidden.
+#[test]
+fn no_session_answers_from_a_namespace_of_its_own() {
+    let scratch = Scratch::new(NAMESPACES.len() + 1);
+    let items: Vec<String> = (1..=NAMESPACES.len()).map(|number| format!("R{number:02}")).collect();
+    let ask = r#"{"status": "decision", "question": "Which?"}"#;
+    let questions: Vec<(&str, &str)> = items.iter().map(|item| (item.as_str(), ask)).collect();
+    let clean = "PLACE=$(cat \"$OPERATOR/ralph-loop/state/place\"); \
+                 env -i PATH=\"$PATH\" HOME=\"$HOME\" XDG_STATE_HOME=\"$XDG_STATE_HOME\" PLACE=\"$PLACE\" ";
+    let calls: Vec<String> = NAMESPACES
+        .iter()
+        .enumerate()
+        .map(|(index, form)| {
+            let answer = call(&scratch, &format!("btw --by lead --answer D-{:03}=Resend", index + 1));
+            format!("{clean}{}", form.replace("{}", &answer))
+        })
+        .collect();
+    let script = format!("test $RALPH_ITEM_ID = R{:02} && {{ {} }}\n{DILIGENT}", items.len() + 1, tries(&calls));
+    scratch.agent_asks(&questions, &script);
+    scratch.run(&["--iterations", "99"]).stopped("AWAITING_DECISIONS", 10);
+    assert_eq!(scratch.waiting().len(), items.len(), "{}", scratch.note("said"));
+    let codes = codes(&scratch);
+    assert!(codes.len() == items.len() && !codes.contains(&"0".to_owned()), "{}", scratch.note("said"));
+    // Where nobody may make namespaces, that was all.
+    let unshare = |args: &[&str]| Command::new("unshare").args(args).status().is_ok_and(|status| status.success());
+    if unshare(&["-Urpm", "--fork", "--mount-proc", "true"])
+        && unshare(&["-Urm", "mount", "-t", "tmpfs", "none", "/proc"])
+    {
+        assert_eq!(scratch.note("said").matches("this is another namespace").count(), items.len());
+    }
+    // The control.
+    scratch.btw(&["D-001=Resend"]);
+    assert_eq!(scratch.waiting().len(), items.len() - 1);
+}
+
+/// The same for a person: from another place than that of the runs, until a run takes place there.
+#[test]
+fn who_is_elsewhere_than_the_runs_decides_nothing() {
+    let scratch = Scratch::new(2);
+    scratch.agent_asks(&[("R01", r#"{"status": "decision", "question": "Which?"}"#)], DILIGENT);
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    scratch.write("ralph-loop/state/place", "user:[1] pid:[2]\n");
+    let before = scratch.everything();
+    for args in [&["btw", "--answer", "D-001=Resend"][..], &["retry", "R01"], &["skip", "R01"]] {
+        let words = ["another namespace", "they are in user:[1] pid:[2]", "after a `ralph run` here"];
+        scratch.ralph(args).refused(&words);
+        same(&before, &scratch.everything());
+    }
+    assert_eq!(scratch.pending().len(), 1, "to look is nobody's harm");
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    scratch.btw(&["D-001=Resend"]);
+    scratch.run(&[]).stopped("SUCCESS", 0);
+}
+
 /// What a session leaves running has no more to say than the session.
 #[test]
 fn what_outlives_its_session_answers_nothing() {

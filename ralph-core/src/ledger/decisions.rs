@@ -18,7 +18,7 @@ use crate::{
     clock::{from_millis, millis},
     cx::Cx,
     decision::{Decision, DecisionError, DecisionSink},
-    id::{DecisionId, ItemRef},
+    id::DecisionId,
     text::{is_deceptive, printable},
 };
 
@@ -236,28 +236,6 @@ impl FileDecisions {
             }
             Some(Resolved::Answered(_) | Resolved::Withdrawn(_)) | None => false,
         })
-    }
-
-    /// Takes the pending decisions on `item` out of the queue, because of `why`: a person opened the item again, or left
-    /// it out. Answers which.
-    pub fn withdraw(&self, item: &ItemRef, why: &str, at: SystemTime) -> Result<Vec<DecisionId>, DecisionError> {
-        // Most items never had a question: nothing is locked or made for them.
-        let is_meant = |queued: &Queued| {
-            let asked = &queued.decision;
-            queued.is_pending() && asked.phase == item.phase && asked.item.as_ref() == Some(&item.item)
-        };
-        if !self.list()?.iter().any(is_meant) {
-            return Ok(Vec::new());
-        }
-        let _lock = self.store.lock().map_err(recording)?;
-        let (mut all, mut withdrawn) = (self.list()?, Vec::new());
-        for queued in all.iter_mut().filter(|queued| is_meant(queued)) {
-            queued.resolved = Some(withdrawal(why, at));
-            self.store.save(queued).map_err(recording)?;
-            withdrawn.push(queued.id.clone());
-        }
-        self.store.show();
-        Ok(withdrawn)
     }
 
     /// Changes one decision under the lock; `change` says whether it did.

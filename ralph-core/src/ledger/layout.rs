@@ -81,6 +81,11 @@ impl Ledger {
         self.state().join("lock")
     }
 
+    /// `state/place`: in which namespaces of the system the last run took place.
+    pub fn place(&self) -> PathBuf {
+        self.state().join("place")
+    }
+
     /// `state/project`: the id under which the user's other programs know the project.
     pub fn project(&self) -> PathBuf {
         self.state().join("project")

@@ -94,6 +94,7 @@ impl Desk {
         let registry = wire::registry()?;
         let (mut projects, mut notes) = (Vec::new(), Vec::new());
         let known = registry.projects().map_err(|error| CliError::failed("the known projects", &error))?;
+        let taken: Vec<String> = known.iter().map(|project| project.name().to_owned()).collect();
         for project in known {
             match project.state {
                 Presence::Present => projects.push((project.name().to_owned(), project.root, project.ledger)),
@@ -114,7 +115,11 @@ impl Desk {
             here = Some(known.unwrap_or(projects.len()));
             if known.is_none() {
                 let name = project.root.file_name().map(|name| name.to_string_lossy().into_owned());
-                projects.push((name.unwrap_or_else(|| LEDGER.to_owned()), project.root, project.ledger));
+                let name = name.unwrap_or_else(|| LEDGER.to_owned());
+                // One that is known has the name already, also while it is gone; and a path is nobody else's.
+                let is_taken = taken.contains(&name);
+                let name = if is_taken { project.root.display().to_string() } else { name };
+                projects.push((name, project.root, project.ledger));
             }
         }
         let mut desk = Self { registry, projects: Vec::new(), here, notes };

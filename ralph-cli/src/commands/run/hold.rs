@@ -8,7 +8,7 @@ use ralph_core::{
 };
 
 use super::prepare::Prepared;
-use crate::{answers, error::CliError, runs, settings::OnConflict, wire};
+use crate::{answers, error::CliError, place, runs, settings::OnConflict, wire};
 
 /// A run that is held by this process.
 pub(super) struct Held {
@@ -45,6 +45,8 @@ pub(super) async fn hold(prepared: &Prepared, new: bool) -> Result<Taken, CliErr
         }
         Err(error) => return Err(CliError::refused(&error)),
     };
+    // Before there is a session that could be elsewhere.
+    place::record(ledger).map_err(|error| CliError::failed("state/place cannot be written", &error))?;
     let mut notes = register(prepared);
     let decisions = Arc::new(FileDecisions::new(ledger.clone()));
     // What an answer means for the plan may have been cut off.

@@ -80,7 +80,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .setup(wire::setup(settings))
         .env_check(wire::env_check(settings))
         .rebase(Arc::clone(vcs))
-        .carried(runs::carried(ledger, &info.plan, &held.run)?)
+        .carried(runs::carried(ledger, info, &held.run)?)
         .artifacts(Artifacts::below(ledger.run(&held.run).join("iterations")))
         .learnings(move || learnings(&for_learnings))
         .observe(move |event: &Event| recorder.on_event(event))

@@ -1,12 +1,15 @@
 //! Reads and checks everything before anything is changed.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::SystemTime};
 
-use ralph_core::{Cx, Publish, ledger::MasterPlan};
+use ralph_core::{
+    Cx, Publish,
+    ledger::{FileDecisions, Holder, LedgerLock, LockError, MasterPlan},
+};
 use ralph_vcs::GitVcs;
 
 use crate::{
-    args,
+    answers, args,
     error::CliError,
     plan::{MASTER_PLAN, PlanFile, ReadPlan},
     project::{self, Project},
@@ -48,7 +51,15 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
         read.plan = plan.cut(read.plan);
     }
     plan = plan.approved(&project, &settings)?;
-    plan.check_approval().map_err(|error| CliError::plan(&error))?;
+    let mut notes = Vec::new();
+    if let Err(error) = plan.check_approval() {
+        let settled = if args.dry_run { None } else { settle_additions(&project, &settings).await? };
+        let Some(settled) = settled else { return Err(CliError::plan(&error)) };
+        plan.check_approval().map_err(|error| CliError::plan(&error))?;
+        read = plan.read().map_err(|error| CliError::refused(&error))?;
+        read.plan = plan.cut(read.plan);
+        notes.extend(settled);
+    }
     // Found out now, not when the first item is done and paid for.
     for prd in plan.prds().map_err(|error| CliError::refused(&error))? {
         fs::OpenOptions::new().write(true).open(&prd).map_err(|error| {
@@ -60,10 +71,27 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     wire::refuse_blind_budgets(&settings, &*agent)?;
     wire::policies(&settings)?;
     let info = info(&project, &settings, &path, &read);
-    let (vcs, notes) = open_vcs(&settings, &project, &info, &plan).await?;
+    let (vcs, found) = open_vcs(&settings, &project, &info, &plan).await?;
+    notes.extend(found);
     let publish = wire::publish(&settings, &vcs).await?;
     let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
     Ok(Prepared { project, settings, plan, read, info, vcs, publish, notes, on_conflict })
+}
+
+/// Brings answers to their end where one adds items: a crash may have come after the rows, and before the approval knew
+/// of them. Answers what a person should know; `None`, and nothing was changed, where there is no such answer, or where
+/// somebody is at work, who brings it to its end.
+async fn settle_additions(project: &Project, settings: &Settings) -> Result<Option<Vec<String>>, CliError> {
+    let decisions = FileDecisions::new(project.ledger.clone());
+    if !answers::adds_items(&decisions)? {
+        return Ok(None);
+    }
+    let this = Holder::this_process("ralph run", None, SystemTime::now());
+    match LedgerLock::take(&project.ledger, &this) {
+        Ok(_lock) => answers::settle(project, settings, &decisions).await.map(Some),
+        Err(LockError::Held(_)) => Ok(None),
+        Err(error) => Err(CliError::refused(&error)),
+    }
 }
 
 pub(crate) fn info(project: &Project, settings: &Settings, path: &Path, read: &ReadPlan) -> RunInfo {

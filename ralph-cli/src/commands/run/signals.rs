@@ -1,7 +1,9 @@
 //! Signals while a run is on.
 
+use std::{future::pending, io};
+
 use ralph_core::engine::Switches;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::note;
 
@@ -20,10 +22,23 @@ impl Drop for Listening {
     }
 }
 
+fn streams() -> [io::Result<Signal>; 3] {
+    [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal)
+}
+
+/// Waits for Ctrl-C, SIGTERM or SIGHUP; for ever where they cannot be caught, which then end the program by themselves.
+pub(super) async fn any_signal() {
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = streams() else { return pending().await };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}
+
 /// Turns signals into switches: the first Ctrl-C ends after the step under way, a second one, SIGTERM and SIGHUP now.
 async fn listen(switches: Switches) {
-    let streams = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = streams else {
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = streams() else {
         return note("signals cannot be caught: Ctrl-C will cut the run off, `ralph run` takes it up");
     };
     loop {
