@@ -75,7 +75,11 @@ impl Project {
             [only] => Ok(only.clone()),
             several => {
                 let names: Vec<String> = several.iter().map(|path| self.relative(path)).collect();
-                Err(CliError::usage(format!("there are several PRDs; name one of {}", names.join(", "))))
+                let folder = self.relative(self.ledger.root());
+                Err(CliError::usage(format!(
+                    "there are several PRDs and no {folder}/{MASTER_PLAN}; name one of {}",
+                    names.join(", ")
+                )))
             }
         }
     }

@@ -133,7 +133,9 @@ impl GateError {
 /// - A gate that meets a boundary it does not know answers [`Ruling::Ask`], never [`Ruling::Open`].
 /// - Several gates at an item: `Closed` outweighs `Ask`, `Ask` outweighs `Open`; several that ask become one question. At
 ///   a phase they are asked in order, and the first that is not open has the word.
-/// - A gate that a person opened by approving is not asked again about the same work or phase.
+/// - An approval covers the words of a question, for the same work or phase: a gate that asks just that is open, and one
+///   that asks anything else asks a person again. So a question names what it is about, and no revision and no time: work
+///   that is carried over to a later tip is asked about in the same words.
 ///
 /// # Cancellation
 /// Dropping the future leaves nothing behind.

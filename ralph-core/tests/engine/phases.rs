@@ -210,6 +210,15 @@ fn an_items_own_verifier_can_be_retired_and_the_gate_cannot() {
     assert_eq!(operator.go(0).0, StopReason::Success);
     let noted = operator.plan.plan().find(&ItemRef::new("P1", "R01")).unwrap().1.decisions.clone();
     assert_eq!(noted, ["D-001 (lead, 1970-01-01): retire R01"]);
+    // Worked on again, it counts again.
+    let carried = Carried { retired: vec![ItemRef::new("P1", "R01")], ..Carried::default() };
+    operator.plan.edit(|plan| {
+        let phase = std::sync::Arc::make_mut(&mut plan.phases[0]);
+        std::sync::Arc::make_mut(&mut phase.items[0]).status = ItemStatus::Open;
+    });
+    let (ralph, _) = operator.ralph(1);
+    let again = ralph.journal(operator.journal, RunId::new("again")).carried(carried);
+    assert_eq!(run(again).stop.reason, StopReason::AutoGateFailed);
 }
 
 #[test]

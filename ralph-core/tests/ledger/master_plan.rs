@@ -96,6 +96,8 @@ fn every_file_is_there_and_its_own() {
     ralph-loop/MASTER-PLAN.md:14: the PRD of phase P5 is JSON, which a phase cannot have yet: ralph-loop/prd.json
     ROOT/ralph-loop: it is no file
     ");
+    fs::write(plan.path(), phase("P1", "PRD-P1.md")).unwrap();
+    insta::assert_snapshot!(problems(folder.path(), &plan), @"ralph-loop/MASTER-PLAN.md:2: the PRD of phase P1 is not there: PRD-P1.md; paths begin at the root of the repository, so that it is `ralph-loop/PRD-P1.md`");
     // An absolute path is fine where it leads inside.
     let inside = folder.path().join("ralph-loop/PRD-P1.md");
     fs::write(plan.path(), phase("P1", &inside.to_string_lossy())).unwrap();

@@ -179,7 +179,14 @@ impl MarkdownPlan {
         match fs::metadata(&path) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(format!("the PRD of phase {id} is not there: {written}"));
+                // Written as the plan's neighbour?
+                let beside = Path::new(&self.path).parent().map(|folder| folder.join(written));
+                let hint =
+                    beside.as_deref().filter(|path| self.root.join(path).is_file()).map_or(String::new(), |path| {
+                        let path = path.strip_prefix(&self.root).unwrap_or(path);
+                        format!("; paths begin at the root of the repository, so that it is `{}`", path.display())
+                    });
+                return Err(format!("the PRD of phase {id} is not there: {written}{hint}"));
             }
             Err(error) => return Err(format!("the PRD of phase {id} cannot be read: {written}: {error}")),
         }
