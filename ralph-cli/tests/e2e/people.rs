@@ -274,6 +274,22 @@ fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
     assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
 }
 
+/// A policy that came while finished work waited for the branch has its say.
+#[test]
+fn work_that_waited_for_the_branch_is_judged_by_the_policies_of_then() {
+    let scratch = waiting(1);
+    let run = scratch.start(&["run"]);
+    at_work(&scratch);
+    let place = scratch.path("person");
+    scratch.git(&["worktree", "add", "-q", place.to_str().unwrap(), BRANCH]);
+    go(&scratch);
+    run.end();
+    scratch.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    scratch.settings("[policy]\nsecurity = [\"*\"]\n");
+    scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
+    assert_eq!((scratch.sessions().len(), scratch.commits().len()), (1, 0));
+}
+
 /// Somebody sets the item aside while its session fails: the iteration and what it cost are on record all the same.
 #[test]
 fn an_iteration_that_is_set_aside_leaves_its_line() {

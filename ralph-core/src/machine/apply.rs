@@ -75,9 +75,12 @@ impl Machine {
         if let Some(current) = &mut self.current {
             current.counted = false;
         }
-        if let Lane::Halt { then, .. } = &mut self.lane {
-            self.lane = std::mem::take(then);
-        }
+        self.lane = match std::mem::take(&mut self.lane) {
+            Lane::Halt { then, .. } => *then,
+            // There may be other gates than before.
+            Lane::Trial(work, Round::Candidate) => self.to_gates(work),
+            lane => lane,
+        };
         self.redelivered = self.facts > 0;
     }
 

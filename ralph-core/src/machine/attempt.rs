@@ -153,8 +153,7 @@ impl Machine {
                     let matter = changed_nothing(&work, summary);
                     self.part(work, Fate::Parked(Box::new(matter)))
                 }
-                Some(revision) if self.rules.gates => Lane::Gated(work, revision),
-                Some(_) => Lane::Trial(work, Round::Candidate),
+                Some(_) => self.to_gates(work),
             },
             (Round::Workspace, VerifyOutcome::Fail) => {
                 let failure =
@@ -232,15 +231,23 @@ impl Machine {
                 }
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Again))
             }
-            // Once it can be moved again, the work need not be done again.
+            // Once it can be moved again, the work need not be done again, and is judged by what judges then.
             Refusal::Barred(why) => Lane::Halt {
                 stop: Stop::new(StopReason::BranchMoved, why.clone()),
-                then: Box::new(Lane::Proven(work, revision)),
+                then: Box::new(self.to_gates(work)),
             },
             Refusal::Lost(found) => {
                 let stop = Stop::new(StopReason::BranchMoved, found.clone());
                 Lane::Parting(work, revision, Fate::Interrupted(Next::Halt(stop)))
             }
+        }
+    }
+
+    /// What passed in the workspace, on its way to the second verdict.
+    pub(super) fn to_gates(&self, work: Work) -> Lane {
+        match work.revision.clone() {
+            Some(revision) if self.rules.gates => Lane::Gated(work, revision),
+            Some(_) | None => Lane::Trial(work, Round::Candidate),
         }
     }
 
