@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::support::{BRANCH, DILIGENT, Scratch, until};
+use super::support::{BRANCH, DILIGENT, Ended, Scratch, until};
 
 /// An agent that waits, in its first session, for `notes/go`.
 fn waiting(items: usize) -> Scratch {
@@ -29,7 +29,7 @@ fn commit_on_branch(scratch: &Scratch, file: &str) {
     git(&["add", "-A"]);
     git(&["commit", "-qm", "by hand"]);
     git(&["push", "-q", ".", &format!("HEAD:{BRANCH}")]);
-    scratch.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    left(&scratch);
     assert!(!Path::new(&place).exists());
 }
 
@@ -257,19 +257,29 @@ fn items_that_are_added_during_the_run_are_done_too() {
     assert_eq!(scratch.marks(), "xx");
 }
 
-#[test]
-fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
+/// A run whose branch is checked out by a person when the work of its only item is finished.
+fn checked_out_meanwhile() -> (Scratch, Ended) {
     let scratch = waiting(1);
     let run = scratch.start(&["run"]);
     at_work(&scratch);
-    let place = scratch.path("person");
-    scratch.git(&["worktree", "add", "-q", place.to_str().unwrap(), BRANCH]);
+    scratch.git(&["worktree", "add", "-q", scratch.path("person").to_str().unwrap(), BRANCH]);
     go(&scratch);
     let ended = run.end();
+    (scratch, ended)
+}
+
+/// The person leaves the branch.
+fn left(scratch: &Scratch) {
+    scratch.git(&["worktree", "remove", "--force", scratch.path("person").to_str().unwrap()]);
+}
+
+#[test]
+fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
+    let (scratch, ended) = checked_out_meanwhile();
     assert!(matches!(ended.status.code(), Some(1 | 15)), "{}", ended.stderr);
     assert!(ended.stderr.contains("checked out"), "{}", ended.stderr);
     assert_eq!((scratch.marks().as_str(), scratch.commits().len()), (" ", 0));
-    scratch.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    left(&scratch);
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.sessions(), ["R01.1"], "the work was not lost");
 }
@@ -277,14 +287,8 @@ fn a_branch_that_is_checked_out_during_a_session_is_not_moved_under_anybody() {
 /// A policy that came while finished work waited for the branch has its say.
 #[test]
 fn work_that_waited_for_the_branch_is_judged_by_the_policies_of_then() {
-    let scratch = waiting(1);
-    let run = scratch.start(&["run"]);
-    at_work(&scratch);
-    let place = scratch.path("person");
-    scratch.git(&["worktree", "add", "-q", place.to_str().unwrap(), BRANCH]);
-    go(&scratch);
-    run.end();
-    scratch.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    let (scratch, _) = checked_out_meanwhile();
+    left(&scratch);
     scratch.settings("[policy]\nsecurity = [\"*\"]\n");
     scratch.run(&[]).stopped("AWAITING_DECISIONS", 10);
     assert_eq!((scratch.sessions().len(), scratch.commits().len()), (1, 0));

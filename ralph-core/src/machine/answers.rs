@@ -50,15 +50,7 @@ impl Machine {
             stat: None,
             said: String::new(),
             output: query.output.clone(),
-            proposed: match &query.about {
-                About::Scope { items } => items.clone(),
-                About::Words { .. }
-                | About::Work { .. }
-                | About::AlreadyDone { .. }
-                | About::Gates { .. }
-                | About::AutoGate
-                | About::Checkpoint => Vec::new(),
-            },
+            proposed: query.about.proposed().to_vec(),
         }
     }
 
@@ -68,15 +60,7 @@ impl Machine {
         let open = self.comebacks.get(&item).and_then(|comeback| comeback.work.as_ref());
         let mut gates = open.map(|held| held.gates.clone()).unwrap_or_default();
         gates.extend(matter.gates);
-        let held = work.revision.clone().map(|revision| Held {
-            revision,
-            tree: work.tree.clone(),
-            stat: work.stat,
-            base: work.attempt.base.clone(),
-            row: work.attempt.spec.digest.clone(),
-            gates,
-            attempt: work.attempt.id.number,
-        });
+        let held = work.revision.as_ref().map(|revision| Held::of(work, revision, gates));
         let about = match (matter.sense, held) {
             (Sense::AlreadyDone, _) => About::AlreadyDone { item: item.clone(), row: work.attempt.spec.digest.clone() },
             (Sense::Work, Some(work)) => About::Work { item: item.clone(), work },
@@ -132,16 +116,7 @@ impl Machine {
     pub(super) fn change(&self, answer: &Answer) -> PlanChange {
         let Some(pending) = self.pending.get(&answer.decision) else { return PlanChange::Nothing };
         let item = pending.about.item().map(|item| &item.item);
-        let proposed = match &pending.about {
-            About::Scope { items } => items.as_slice(),
-            About::Words { .. }
-            | About::Work { .. }
-            | About::AlreadyDone { .. }
-            | About::Gates { .. }
-            | About::AutoGate
-            | About::Checkpoint => &[],
-        };
-        PlanChange::of(pending.question.kind, &pending.phase, item, proposed, &answer.reply)
+        PlanChange::of(pending.question.kind, &pending.phase, item, pending.about.proposed(), &answer.reply)
     }
 
     /// The answer is in the plan: what it means for what comes next.

@@ -17,15 +17,7 @@ impl Machine {
     pub(super) fn carry_over(&mut self, work: &Work, revision: &Revision) {
         let comeback = self.comebacks.entry(work.attempt.id.item.clone()).or_default();
         let gates = comeback.work.take().map(|held| held.gates).unwrap_or_default();
-        comeback.work = Some(Held {
-            revision: revision.clone(),
-            tree: work.tree.clone(),
-            stat: work.stat,
-            base: work.attempt.base.clone(),
-            row: work.attempt.spec.digest.clone(),
-            gates,
-            attempt: work.attempt.id.number,
-        });
+        comeback.work = Some(Held::of(work, revision, gates));
     }
 
     /// Kept work was carried over to the tip, or could not be.

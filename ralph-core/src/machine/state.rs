@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    lane::Lane,
+    lane::{Lane, Work},
     progress::Progress,
     terms::{Carried, Objection, Rules},
 };
@@ -128,6 +128,19 @@ impl About {
             Self::Gates { .. } | Self::AutoGate | Self::Checkpoint | Self::Scope { .. } => None,
         }
     }
+
+    /// The items that a yes adds.
+    pub(super) fn proposed(&self) -> &[Proposal] {
+        match self {
+            Self::Scope { items } => items,
+            Self::Words { .. }
+            | Self::Work { .. }
+            | Self::AlreadyDone { .. }
+            | Self::Gates { .. }
+            | Self::AutoGate
+            | Self::Checkpoint => &[],
+        }
+    }
 }
 
 /// What a phase's gates were asked about.
@@ -152,6 +165,20 @@ pub(super) struct Held {
     pub(super) gates: Vec<Objection>,
     /// The attempt that made it.
     pub(super) attempt: u32,
+}
+
+impl Held {
+    pub(super) fn of(work: &Work, revision: &Revision, gates: Vec<Objection>) -> Self {
+        Self {
+            revision: revision.clone(),
+            tree: work.tree.clone(),
+            stat: work.stat,
+            base: work.attempt.base.clone(),
+            row: work.attempt.spec.digest.clone(),
+            gates,
+            attempt: work.attempt.id.number,
+        }
+    }
 }
 
 /// How the next attempt at an item begins.
