@@ -68,30 +68,29 @@ impl fmt::Debug for Git {
     }
 }
 
+/// Where git runs as the operator runs it: its words can be read, it asks nobody, and it sees the history that is there.
+const PLAIN: [(&str, &str); 5] = [
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+];
+
 impl Git {
     /// Git as the operator runs it: to find the repository and read its settings.
     pub(crate) fn of_operator(program: PathBuf, environment: &Environment) -> Self {
         let mut env: Vec<(OsString, OsString)> = environment.for_git().collect();
-        env.extend(pairs(&[
-            ("LC_ALL", "C"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_NO_LAZY_FETCH", "1"),
-            ("GIT_LITERAL_PATHSPECS", "1"),
-        ]));
+        env.extend(pairs(&PLAIN));
+        env.extend(pairs(&[("GIT_LITERAL_PATHSPECS", "1")]));
         Self { program, env, spawns: Arc::default(), scans: Arc::default() }
     }
 
     /// Git as the operator runs it to talk to a remote, with `settings` on top of theirs.
     pub(crate) fn of_publisher(&self, environment: &Environment, settings: &[(&str, &str)]) -> Self {
         let mut env: Vec<(OsString, OsString)> = environment.for_remotes().collect();
+        env.extend(pairs(&PLAIN));
         env.extend(pairs(&[
-            ("LC_ALL", "C"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-            ("GIT_NO_LAZY_FETCH", "1"),
             // Whatever asks gets no answer, at once, instead of a window or a terminal.
             ("GIT_ASKPASS", "false"),
             ("SSH_ASKPASS", "false"),

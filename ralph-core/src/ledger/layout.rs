@@ -126,13 +126,17 @@ impl Ledger {
         self.run(run).join("iterations").join(format!("{number:04}"))
     }
 
-    /// Makes the folders, and has git ignore what is of this machine only. Does nothing where they are there.
+    /// Makes the folders, and has git ignore what is of this machine only. Where they are there, nothing is done but to
+    /// remove what writes that were cut off left behind.
     pub fn create(&self) -> io::Result<()> {
         fs::create_dir_all(&self.root)?;
         private_folder(&self.state())?;
         private_folder(&self.runs_folder())?;
         private_folder(&self.decisions())?;
         self.ignore_state()?;
+        for folder in [&self.root, &self.state(), &self.decisions()] {
+            replace::sweep(folder)?;
+        }
         replace::sync_folder(&self.root)
     }
 
@@ -233,9 +237,13 @@ mod tests {
         let ledger = Ledger::at(folder.path().join("deep/ralph-loop"));
         fs::create_dir_all(ledger.root()).unwrap();
         fs::write(ledger.root().join(".gitignore"), "mine").unwrap();
+        let left = ledger.root().join("DECISIONS.md.tmp-7889-2");
+        let file = fs::File::create(&left).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
         for _ in 0..2 {
             ledger.create().unwrap();
         }
+        assert!(!left.exists());
         let ignored = fs::read_to_string(ledger.root().join(".gitignore")).unwrap();
         assert_eq!(ignored, "mine\nstate/\n");
         #[cfg(unix)]

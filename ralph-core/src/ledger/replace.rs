@@ -7,10 +7,17 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, SystemTime},
 };
 
 /// How many links in a row are followed.
 const LINKS_MAX: u32 = 16;
+
+/// A temporary file that is older than this belongs to nobody: writing one takes moments.
+const LEFT_BEHIND: Duration = Duration::from_secs(60);
+
+/// Between the name of a file and what tells its temporary file from others.
+const TEMPORARY: &str = ".tmp-";
 
 /// Tells the temporary files of one process apart.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
@@ -20,7 +27,7 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = resolve(path)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temp = sibling(&target, &format!(".tmp-{}-{number}", process::id()));
+    let temp = sibling(&target, &format!("{TEMPORARY}{}-{number}", process::id()));
     let written = write_new(&temp, &target, bytes).and_then(|()| fs::rename(&temp, &target));
     if let Err(error) = written {
         // The error at hand matters more than one of the clean-up.
@@ -28,6 +35,29 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(error);
     }
     sync_folder_of(&target)
+}
+
+/// Removes from `folder` the temporary files of processes that were killed while they wrote.
+pub(super) fn sweep(folder: &Path) -> io::Result<()> {
+    let now = SystemTime::now();
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        let is_old = |found: fs::Metadata| {
+            let age = found.modified().ok().and_then(|written| now.duration_since(written).ok());
+            found.is_file() && age.is_some_and(|age| age > LEFT_BEHIND)
+        };
+        if is_temporary(&file.file_name().to_string_lossy()) && file.metadata().is_ok_and(is_old) {
+            // One that stays is in nobody's way.
+            let _ = fs::remove_file(file.path());
+        }
+    }
+    Ok(())
+}
+
+fn is_temporary(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let told_apart = name.rsplit_once(TEMPORARY).and_then(|(_, rest)| rest.split_once('-'));
+    told_apart.is_some_and(|(process, count)| number(process) && number(count))
 }
 
 fn write_new(temp: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -128,6 +158,35 @@ mod tests {
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
         symlink("loop", folder.path().join("loop")).unwrap();
         assert!(replace(&folder.path().join("loop"), b"x").is_err());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * LEFT_BEHIND;
+        for (name, is_old) in [
+            ("a.md.tmp-12-0", true),
+            ("b.tmp-x.tmp-3-14", true),
+            ("a.md.tmp-12-1", false),
+            ("a.md", true),
+            ("a.md.tmp-12", true),
+            ("a.md.tmp-12-1x", true),
+            ("a.md.tmp--1", true),
+            ("a.md.damaged-1", true),
+        ] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            if is_old {
+                file.set_modified(old).unwrap();
+            }
+        }
+        sweep(folder.path()).unwrap();
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(
+            left,
+            ["a.md", "a.md.damaged-1", "a.md.tmp--1", "a.md.tmp-12", "a.md.tmp-12-1", "a.md.tmp-12-1x"],
+            "one that is being written stays, and so does what is somebody's"
+        );
     }
 
     #[test]
