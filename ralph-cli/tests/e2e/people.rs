@@ -29,7 +29,7 @@ fn commit_on_branch(scratch: &Scratch, file: &str) {
     git(&["add", "-A"]);
     git(&["commit", "-qm", "by hand"]);
     git(&["push", "-q", ".", &format!("HEAD:{BRANCH}")]);
-    left(&scratch);
+    left(scratch);
     assert!(!Path::new(&place).exists());
 }
 
