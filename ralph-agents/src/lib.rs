@@ -17,9 +17,11 @@ mod command;
 mod exit;
 mod json;
 mod lines;
+mod permissions;
 mod session;
 
 pub use claude::ClaudeCode;
 pub use command::CommandAgent;
 pub use exit::Exit;
+pub use permissions::Permissions;
 pub use session::ProcessOptions;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_agents::{ProcessOptions, claude::Permissions};
+use ralph_agents::{Permissions, ProcessOptions};
 use ralph_core::{AgentBackend, AgentError, Cancel, Cx, SessionEnd, SessionReport, Trouble, Usage, Usd};
 use serde_json::{Value, json};
 

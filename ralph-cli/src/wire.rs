@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy as _;
-use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions, claude::Permissions as ClaudePermissions};
+use ralph_agents::{ClaudeCode, CommandAgent, Permissions as AgentPermissions, ProcessOptions};
 use ralph_core::{AgentBackend, DecisionKind, Gate, Publish, chain, ledger::Registry};
 use ralph_vcs::{DEFAULT_KEEP, GitOptions, GitPublish, GitVcs};
 use ralph_verify::{
@@ -30,8 +30,8 @@ pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Arc<dyn Ag
         )),
         Some(Backend::Claude) => {
             let mut claude = ClaudeCode::new().options(options).permissions(match agent.permissions {
-                Permissions::Edits => ClaudePermissions::Edits,
-                Permissions::All => ClaudePermissions::All,
+                Permissions::Edits => AgentPermissions::Edits,
+                Permissions::All => AgentPermissions::All,
             });
             if let Some((program, args)) = agent.command.split_first() {
                 claude = claude.program(at_root(project, program)).args(args);

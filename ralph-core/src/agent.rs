@@ -14,6 +14,7 @@ use crate::{
     cx::Cx,
     error::{BoxError, Retry},
     id::{AttemptId, RunId},
+    tier::Tier,
 };
 
 /// What a backend can do. The engine refuses at the start what a backend cannot honour.
@@ -24,8 +25,12 @@ pub struct Capabilities {
     pub cost: bool,
     /// Reports the tokens of a session.
     pub tokens: bool,
-    /// Can resume an earlier session of its own.
+    /// Can resume an earlier session of its own ([`Brief::resume`]).
     pub resume: bool,
+    /// Keeps to [`Brief::cost_limit`] by itself, in the middle of a session.
+    pub cost_limit: bool,
+    /// Can be asked for structured output ([`Brief::schema`], [`SessionReport::structured`]).
+    pub structured: bool,
 }
 
 impl Capabilities {
@@ -54,6 +59,32 @@ impl Capabilities {
         self.resume = true;
         self
     }
+
+    /// The same, keeping to a cost limit.
+    #[must_use]
+    pub fn with_cost_limit(mut self) -> Self {
+        self.cost_limit = true;
+        self
+    }
+
+    /// The same, with structured output.
+    #[must_use]
+    pub fn with_structured(mut self) -> Self {
+        self.structured = true;
+        self
+    }
+
+    /// What both can do.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cost: self.cost && other.cost,
+            tokens: self.tokens && other.tokens,
+            resume: self.resume && other.resume,
+            cost_limit: self.cost_limit && other.cost_limit,
+            structured: self.structured && other.structured,
+        }
+    }
 }
 
 /// Everything one session is given.
@@ -75,10 +106,30 @@ pub struct Brief {
     /// What the session may cost at most, where the run has a cost budget. A backend whose agent can enforce it passes
     /// it on.
     pub cost_limit: Option<Usd>,
+    /// How strong a model the item deserves. A backend that was given names for tiers chooses by it.
+    pub tier: Tier,
+    /// The session to go on with instead of a fresh one; only where [`Capabilities::resume`] says that it can.
+    pub resume: Option<Resume>,
+    /// The JSON schema that the final answer should have; only where [`Capabilities::structured`] says that it can.
+    pub schema: Option<String>,
+    /// More variables for the session's environment, such as those of a spawn budget.
+    pub vars: Vec<(String, String)>,
+}
+
+/// An earlier session that a new one goes on with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Which backend it was of, as [`SessionReport::agent`] had it: no other can resume it.
+    pub agent: String,
+    /// The agent's own id of it.
+    pub session_id: String,
+    /// What it had used by then, in all. Agents count on from there, and a backend takes it off again: what a report
+    /// says is what *this* session used.
+    pub before: Usage,
 }
 
 impl Brief {
-    /// A brief with neither log nor limits.
+    /// A brief with neither log nor limits, for a fresh session.
     pub fn new(workspace: impl Into<PathBuf>, prompt: impl Into<String>, run: RunId, attempt: AttemptId) -> Self {
         Self {
             workspace: workspace.into(),
@@ -88,17 +139,22 @@ impl Brief {
             log: None,
             time_limit: None,
             cost_limit: None,
+            tier: Tier::Standard,
+            resume: None,
+            schema: None,
+            vars: Vec::new(),
         }
     }
 
-    /// What a session is told about itself: `RALPH_RUN_ID`, `RALPH_ITEM_ID`, `RALPH_ATTEMPT`. A backend that starts a
-    /// process puts these in its environment.
-    pub fn env(&self) -> [(&'static str, String); 3] {
-        [
+    /// What a session is told about itself: `RALPH_RUN_ID`, `RALPH_ITEM_ID`, `RALPH_ATTEMPT`, and [`Brief::vars`]. A
+    /// backend that starts a process puts these in its environment.
+    pub fn env(&self) -> impl Iterator<Item = (&str, String)> {
+        let own = [
             ("RALPH_RUN_ID", self.run.to_string()),
             ("RALPH_ITEM_ID", self.attempt.item.item.to_string()),
             ("RALPH_ATTEMPT", self.attempt.number.to_string()),
-        ]
+        ];
+        self.vars.iter().map(|(name, value)| (name.as_str(), value.clone())).chain(own)
     }
 }
 
@@ -172,6 +228,8 @@ pub struct SessionReport {
     pub structured: Option<String>,
     /// The agent's own id of the session.
     pub session_id: Option<String>,
+    /// Which backend it was, where one of several was chosen; else it is the one that was asked.
+    pub agent: Option<String>,
     /// How often the agent compacted its context.
     pub compactions: u32,
 }
@@ -182,7 +240,15 @@ impl SessionReport {
 
     /// A report with nothing but its end.
     pub fn new(end: SessionEnd) -> Self {
-        Self { end, usage: Usage::unknown(), said: String::new(), structured: None, session_id: None, compactions: 0 }
+        Self {
+            end,
+            usage: Usage::unknown(),
+            said: String::new(),
+            structured: None,
+            session_id: None,
+            agent: None,
+            compactions: 0,
+        }
     }
 
     /// The same with a final message.
@@ -279,7 +345,7 @@ impl AgentError {
 /// A coding agent: takes a brief, works in the workspace, ends.
 ///
 /// # Contract
-/// - One call is one **fresh** session: nothing of an earlier one is in its context.
+/// - One call is one **fresh** session: nothing of an earlier one is in its context, unless [`Brief::resume`] asks for it.
 /// - It works in [`Brief::workspace`] and leaves its work there, committed or not.
 /// - The report says how the session ended and what it used. It contains no verdict: an agent's own word that the work
 ///   is done is a signal in [`SessionReport::said`] at most.

@@ -114,6 +114,9 @@ pub struct Usage {
     /// What the agent says it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
+    /// What it cost by the user's own prices, where the agent does not say. Never taken for what an agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Usd>,
     /// The tokens, where the agent reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
@@ -132,11 +135,109 @@ impl Usage {
         self
     }
 
+    /// The same with a cost by the user's own prices.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Usd) -> Self {
+        self.estimate = Some(estimate);
+        self
+    }
+
     /// The same with known tokens.
     #[must_use]
     pub fn with_tokens(mut self, tokens: Tokens) -> Self {
         self.tokens = Some(tokens);
         self
+    }
+
+    /// What is known of the cost.
+    pub fn known_cost(&self) -> Cost {
+        match (self.cost, self.estimate) {
+            (Some(cost), _) => Cost::Reported(cost),
+            (None, Some(estimate)) => Cost::Estimated(estimate),
+            (None, None) => Cost::Unknown,
+        }
+    }
+
+    /// What was used since `before`, where agents count on from there; unknown where either is.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let less = |total: Option<Usd>, before: Option<Usd>| total.zip(before).map(|(a, b)| a.saturating_sub(b));
+        Self {
+            cost: less(self.cost, before.cost),
+            estimate: less(self.estimate, before.estimate),
+            tokens: self.tokens.zip(before.tokens).map(|(total, before)| Tokens {
+                input: total.input.saturating_sub(before.input),
+                output: total.output.saturating_sub(before.output),
+                cache_read: total.cache_read.saturating_sub(before.cache_read),
+                cache_write: total.cache_write.saturating_sub(before.cache_write),
+            }),
+        }
+    }
+
+    /// What both used together; unknown where either is.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<Usd>, b: Option<Usd>| a.zip(b).map(|(a, b)| a + b);
+        Self {
+            cost: sum(self.cost, other.cost),
+            estimate: sum(self.estimate, other.estimate),
+            tokens: self.tokens.zip(other.tokens).map(|(a, b)| Tokens {
+                input: a.input.saturating_add(b.input),
+                output: a.output.saturating_add(b.output),
+                cache_read: a.cache_read.saturating_add(b.cache_read),
+                cache_write: a.cache_write.saturating_add(b.cache_write),
+            }),
+        }
+    }
+}
+
+/// What is known of a cost: what an agent reported, what the user's own prices make of its tokens, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The agent says so.
+    Reported(Usd),
+    /// From tokens and the user's own prices.
+    Estimated(Usd),
+    /// Not known, which is not nothing.
+    Unknown,
+}
+
+impl Cost {
+    /// The amount, reported or estimated.
+    pub fn amount(self) -> Option<Usd> {
+        match self {
+            Self::Reported(amount) | Self::Estimated(amount) => Some(amount),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    /// `$0.41`, `~$0.41` where it is estimated, `unknown`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reported(amount) => write!(f, "{amount}"),
+            Self::Estimated(amount) => write!(f, "~{amount}"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
+}
+
+/// The sum: unknown where one is, estimated where one is.
+impl Add for Cost {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Reported(a), Self::Reported(b)) => Self::Reported(a + b),
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Reported(a) | Self::Estimated(a), Self::Reported(b) | Self::Estimated(b)) => Self::Estimated(a + b),
+        }
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::Reported(Usd::ZERO), Add::add)
     }
 }
 

@@ -96,6 +96,7 @@ mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+mod tier;
 mod vcs;
 mod verify;
 
@@ -103,9 +104,9 @@ pub use async_trait::async_trait;
 
 pub use crate::{
     adapters::{agent_fn, verifier},
-    agent::{AgentBackend, AgentError, Brief, Capabilities, SessionEnd, SessionReport, Trouble},
+    agent::{AgentBackend, AgentError, Brief, Capabilities, Resume, SessionEnd, SessionReport, Trouble},
     answer::{Answer, BadReply, Reply},
-    budget::{Budget, Spent, Tokens, Usage, Usd},
+    budget::{Budget, Cost, Spent, Tokens, Usage, Usd},
     clock::{Clock, Sleep, from_millis, millis},
     cx::{Cancel, Cx},
     decision::{Decision, DecisionError, DecisionKind, DecisionSink, Question},
@@ -121,6 +122,7 @@ pub use crate::{
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     text::printable,
+    tier::Tier,
     vcs::{
         Accepted, Caches, Change, DiffStat, EntryKind, Finding, FindingKind, KeepKind, Placed, Publish, Rebase,
         Rebased, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,

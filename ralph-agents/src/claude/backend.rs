@@ -2,14 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use ralph_core::{
-    AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, Usage, Usd, async_trait,
-};
+use ralph_core::{AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, async_trait};
 use ralph_process::StopSignal;
 
 use crate::{
     claude::{outcome::Outcome, stream::Transcript},
     exit::Exit,
+    permissions::{Permissions, is_root},
     session::{How, ProcessOptions, Start, is_on},
 };
 
@@ -54,28 +53,17 @@ const AZURE: &[&str] = &["AZURE_*"];
 /// say its last word twice; an update in the middle of the night changes the agent under a run.
 const SET: &[(&str, &str)] = &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"), ("DISABLE_AUTOUPDATER", "1")];
 
-/// What a session may do without asking. There is nobody to ask: what would need it is denied to the agent, which goes
-/// on without.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Permissions {
-    /// Edit files (`--permission-mode acceptEdits`), and what the user's own settings and
-    /// [`ClaudeCode::allowed_tools`] allow.
-    #[default]
-    Edits,
-    /// Anything (`--dangerously-skip-permissions`).
-    All,
-}
-
 /// Claude Code, run as `claude -p --output-format stream-json --verbose` with the prompt on stdin.
 ///
 /// The first signal that asks it to end is SIGINT, after which it still reports what it used. A refused login ends the
 /// session at the first sign, instead of after minutes of retries. [`Brief::cost_limit`] goes to `--max-budget-usd`,
-/// which Claude Code checks after each reply. How an ending is read: see [`crate::claude`].
+/// which Claude Code checks after each reply, [`Brief::resume`] to `--resume`. [`Permissions::Edits`] is
+/// `--permission-mode acceptEdits`, [`Permissions::All`] is `--dangerously-skip-permissions`. How an ending is read: see [`crate::claude`].
 ///
 /// The session has no id of ours: its own is in its first event, and an id can be used only once.
 ///
 /// ```no_run
-/// use ralph_agents::claude::{ClaudeCode, Permissions};
+/// use ralph_agents::{ClaudeCode, Permissions};
 /// use ralph_core::{AgentBackend, AttemptId, Brief, Cx, ItemRef, RunId};
 ///
 /// # async fn example() -> Result<(), ralph_core::AgentError> {
@@ -93,7 +81,6 @@ pub struct ClaudeCode {
     model: Option<String>,
     permissions: Permissions,
     allowed_tools: Vec<String>,
-    resume: Option<(String, Usage)>,
     args: Vec<String>,
     options: ProcessOptions,
 }
@@ -106,7 +93,6 @@ impl ClaudeCode {
             model: None,
             permissions: Permissions::default(),
             allowed_tools: Vec::new(),
-            resume: None,
             args: Vec::new(),
             options: ProcessOptions::default(),
         }
@@ -140,14 +126,6 @@ impl ClaudeCode {
         self
     }
 
-    /// The same, going on with an earlier session instead of a fresh one. Claude Code then counts from that session's
-    /// totals, which are `before`; they are taken off, or the usage is unknown where they are.
-    #[must_use]
-    pub fn resume(mut self, session_id: impl Into<String>, before: Usage) -> Self {
-        self.resume = Some((session_id.into(), before));
-        self
-    }
-
     /// The same with more arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -162,7 +140,7 @@ impl ClaudeCode {
         self
     }
 
-    fn arguments(&self, cost_limit: Option<Usd>) -> Vec<String> {
+    fn arguments(&self, brief: &Brief) -> Vec<String> {
         let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
         let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));
         match self.permissions {
@@ -172,12 +150,15 @@ impl ClaudeCode {
         if let Some(model) = &self.model {
             option(&["--model", model]);
         }
-        if let Some(limit) = cost_limit {
+        if let Some(limit) = brief.cost_limit {
             let (dollars, micros) = (limit.micros() / 1_000_000, limit.micros() % 1_000_000);
             option(&["--max-budget-usd", &format!("{dollars}.{micros:06}")]);
         }
-        if let Some((session, _)) = &self.resume {
-            option(&["--resume", session]);
+        if let Some(resume) = &brief.resume {
+            option(&["--resume", &resume.session_id]);
+        }
+        if let Some(schema) = &brief.schema {
+            option(&["--json-schema", schema]);
         }
         // A list has no end but the next option; the prompt comes by stdin, so that none can be taken for a tool.
         if !self.allowed_tools.is_empty() {
@@ -212,7 +193,7 @@ impl AgentBackend for ClaudeCode {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::none().with_cost().with_tokens().with_resume()
+        Capabilities::none().with_cost().with_tokens().with_resume().with_cost_limit().with_structured()
     }
 
     async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
@@ -220,7 +201,7 @@ impl AgentBackend for ClaudeCode {
         let keys = self.keys();
         let start = Start {
             program: &self.program,
-            args: self.arguments(brief.cost_limit),
+            args: self.arguments(brief),
             keys: &keys,
             set: SET,
             stop_signal: StopSignal::Interrupt,
@@ -237,8 +218,8 @@ impl AgentBackend for ClaudeCode {
         };
         let ended = start.run(&options, brief, cx, &refused, on_line).await?;
         let mut outcome = outcome(transcript, ended.how, &ended.stderr, cx);
-        if let Some((_, before)) = self.resume {
-            outcome.usage = since(outcome.usage, before);
+        if let Some(resume) = &brief.resume {
+            outcome.usage = outcome.usage.since(resume.before);
         }
         if outcome.denied > 0 {
             cx.live(&format!("[{} tool calls were not permitted]", outcome.denied));
@@ -265,20 +246,6 @@ fn outcome(transcript: Transcript, how: How, stderr: &str, cx: &Cx) -> Outcome {
     outcome
 }
 
-/// What was used since `before`; unknown where either is.
-fn since(total: Usage, before: Usage) -> Usage {
-    let mut usage = Usage::unknown();
-    usage.cost = total.cost.zip(before.cost).map(|(total, before)| total.saturating_sub(before));
-    usage.tokens = total.tokens.zip(before.tokens).map(|(mut total, before)| {
-        total.input = total.input.saturating_sub(before.input);
-        total.output = total.output.saturating_sub(before.output);
-        total.cache_read = total.cache_read.saturating_sub(before.cache_read);
-        total.cache_write = total.cache_write.saturating_sub(before.cache_write);
-        total
-    });
-    usage
-}
-
 /// Claude Code itself refuses this as root, on stderr and after its start; said before, it comes with advice.
 fn may_run(permissions: Permissions, root: bool, sandboxed: bool) -> Result<(), AgentError> {
     if permissions == Permissions::All && root && !sandboxed {
@@ -292,34 +259,32 @@ fn may_run(permissions: Permissions, root: bool, sandboxed: bool) -> Result<(), 
     Ok(())
 }
 
-/// Whether we are root, as far as can be told (on Linux). Where not, Claude Code's own refusal is read.
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0)
-}
-
 #[cfg(test)]
 mod tests {
-    use ralph_core::Tokens;
+    use ralph_core::{AttemptId, ItemRef, Resume, RunId, Usage, Usd};
 
     use super::*;
 
     #[test]
     fn arguments_say_what_was_asked_for() {
-        let plain = ClaudeCode::new().arguments(None).join(" ");
+        let attempt = AttemptId { item: ItemRef::new("P1", "R01"), number: 1 };
+        let mut brief = Brief::new("/w", "", RunId::new("run"), attempt);
+        let plain = ClaudeCode::new().arguments(&brief).join(" ");
         assert_eq!(plain, "-p --output-format stream-json --verbose --permission-mode acceptEdits");
+        brief.resume = Some(Resume { agent: "claude".into(), session_id: "id".into(), before: Usage::unknown() });
+        brief.schema = Some("{}".into());
+        brief.cost_limit = Some(Usd::from_micros(1_500_000));
         let all = ClaudeCode::new()
             .permissions(Permissions::All)
             .model("opus")
-            .resume("id", Usage::unknown())
             .allowed_tools(["Bash(git *)", "Read"])
             .args(["--effort", "low"])
-            .arguments(Some(Usd::from_micros(1_500_000)))
+            .arguments(&brief)
             .join(" ");
         let options = all.strip_prefix("-p --output-format stream-json --verbose ").unwrap();
         assert_eq!(
             options,
-            "--dangerously-skip-permissions --model opus --max-budget-usd 1.500000 --resume id \
+            "--dangerously-skip-permissions --model opus --max-budget-usd 1.500000 --resume id --json-schema {} \
              --allowedTools Bash(git *) Read --effort low"
         );
     }
@@ -345,15 +310,5 @@ mod tests {
         assert!(!with(&[("CLAUDE_CODE_USE_BEDROCK", "0")]).contains(&"AWS_*"));
         let keys = with(&[("CLAUDE_CODE_USE_BEDROCK", "1")]);
         assert!(keys.contains(&"AWS_*") && keys.contains(&"ANTHROPIC_*"));
-    }
-
-    #[test]
-    fn a_resumed_session_counts_from_where_it_was() {
-        let tokens = |input| Tokens { input, output: 1, ..Tokens::default() };
-        let usage = |cost, input| Usage::unknown().with_cost(Usd::from_micros(cost)).with_tokens(tokens(input));
-        let used = since(usage(1_600, 200), usage(800, 100));
-        assert_eq!(used.cost, Some(Usd::from_micros(800)));
-        assert_eq!(used.tokens, Some(Tokens { input: 100, ..Tokens::default() }));
-        assert_eq!(since(usage(1_600, 200), Usage::unknown()), Usage::unknown());
     }
 }

@@ -55,6 +55,6 @@ mod backend;
 mod outcome;
 mod stream;
 
-pub use backend::{ClaudeCode, Permissions};
+pub use backend::ClaudeCode;
 pub use outcome::Outcome;
 pub use stream::Transcript;
