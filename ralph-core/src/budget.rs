@@ -32,6 +32,11 @@ impl Usd {
         self.0
     }
 
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// What a program reports as a floating-point number; `None` for what is no amount (negative, not a number).
     pub fn from_f64(dollars: f64) -> Option<Self> {
         let micros = (dollars * 1e6).round();
@@ -192,7 +197,10 @@ impl Usage {
 }
 
 /// What is known of a cost: what an agent reported, what the user's own prices make of its tokens, or nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// In JSON it is `"0.41"`, `"~0.41"` where it is estimated, and `null` where it is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Option<String>", try_from = "Option<String>")]
 pub enum Cost {
     /// The agent says so.
     Reported(Usd),
@@ -200,6 +208,35 @@ pub enum Cost {
     Estimated(Usd),
     /// Not known, which is not nothing.
     Unknown,
+}
+
+impl From<Cost> for Option<String> {
+    fn from(cost: Cost) -> Self {
+        match cost {
+            Cost::Reported(amount) => Some(amount.into()),
+            Cost::Estimated(amount) => Some(format!("~{}", String::from(amount))),
+            Cost::Unknown => None,
+        }
+    }
+}
+
+impl TryFrom<Option<String>> for Cost {
+    type Error = String;
+
+    fn try_from(text: Option<String>) -> Result<Self, String> {
+        Ok(match text.as_deref().map(|text| text.strip_prefix('~').ok_or(text)) {
+            None => Self::Unknown,
+            Some(Ok(estimate)) => Self::Estimated(estimate.parse()?),
+            Some(Err(amount)) => Self::Reported(amount.parse()?),
+        })
+    }
+}
+
+impl Default for Cost {
+    /// Nothing was spent.
+    fn default() -> Self {
+        Self::Reported(Usd::ZERO)
+    }
 }
 
 impl Cost {
@@ -237,7 +274,7 @@ impl Add for Cost {
 
 impl Sum for Cost {
     fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
-        costs.fold(Self::Reported(Usd::ZERO), Add::add)
+        costs.fold(Self::default(), Add::add)
     }
 }
 
@@ -315,8 +352,11 @@ impl Default for Budget {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Spent {
-    /// Money; sessions of unknown cost are in it with what was reserved for them.
+    /// Money, reported and estimated; sessions of unknown cost are in it with what was reserved for them.
     pub cost: Usd,
+    /// How much of it is estimated, by the user's own prices.
+    #[serde(skip_serializing_if = "Usd::is_zero")]
+    pub estimated: Usd,
     /// Tokens, the same way.
     pub tokens: u64,
     /// How many sessions ended without saying what they cost.
@@ -351,6 +391,36 @@ mod tests {
         for (micros, json) in [(250_000, "0.25"), (3_000_000, "3.00"), (4_321, "0.004321"), (0, "0.00")] {
             assert_eq!(String::from(Usd(micros)), json);
         }
+    }
+
+    #[test]
+    fn what_is_reported_estimated_and_unknown_stay_apart() {
+        let usage = Usage::unknown();
+        let (one, two) = (Usd(1_000_000), Usd(2_000_000));
+        for (known, shown, json) in [
+            (usage, "unknown", "null"),
+            (usage.with_estimate(one), "~$1.00", "\"~1.00\""),
+            (usage.with_estimate(one).with_cost(two), "$2.00", "\"2.00\""),
+        ] {
+            let cost = known.known_cost();
+            assert_eq!((cost.to_string().as_str(), serde_json::to_string(&cost).unwrap().as_str()), (shown, json));
+            assert_eq!(serde_json::from_str::<Cost>(json).unwrap(), cost);
+        }
+        let (reported, estimated) = (Cost::Reported(one), Cost::Estimated(two));
+        assert_eq!([reported, estimated].into_iter().sum::<Cost>(), Cost::Estimated(Usd(3_000_000)));
+        assert_eq!([reported, Cost::Unknown, estimated].into_iter().sum::<Cost>(), Cost::Unknown);
+        assert!(serde_json::from_str::<Cost>("\"~\"").is_err() && serde_json::from_str::<Cost>("1").is_err());
+    }
+
+    #[test]
+    fn a_session_counts_from_where_the_one_before_was() {
+        let tokens = |input| Tokens { input, output: 1, ..Tokens::default() };
+        let usage = |cost, input| Usage::unknown().with_cost(Usd(cost)).with_tokens(tokens(input));
+        let used = usage(1_600, 200).since(usage(800, 100));
+        assert_eq!(used.cost, Some(Usd(800)));
+        assert_eq!(used.tokens, Some(Tokens { input: 100, ..Tokens::default() }));
+        assert_eq!(used.plus(usage(800, 100)).cost, Some(Usd(1_600)));
+        assert_eq!(usage(1_600, 200).since(Usage::unknown()), Usage::unknown());
     }
 
     proptest! {

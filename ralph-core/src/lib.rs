@@ -79,6 +79,7 @@ mod decision;
 pub mod engine;
 mod error;
 mod event;
+mod evergreen;
 mod forward;
 mod gate;
 pub mod gates;
@@ -112,6 +113,7 @@ pub use crate::{
     decision::{Decision, DecisionError, DecisionKind, DecisionSink, Question},
     error::{BoxError, Retry, chain},
     event::{Event, Observer},
+    evergreen::Evergreen,
     gate::{Boundary, Gate, GateError, ItemBoundary, PhaseBoundary, Ruling},
     id::{AttemptId, DecisionId, Digest, ItemId, ItemRef, PhaseId, Revision, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
@@ -122,7 +124,7 @@ pub use crate::{
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     text::printable,
-    tier::Tier,
+    tier::{Tier, TierRule, Tiering},
     vcs::{
         Accepted, Caches, Change, DiffStat, EntryKind, Finding, FindingKind, KeepKind, Placed, Publish, Rebase,
         Rebased, Seal, Site, Snapshot, Tip, Tree, Vcs, VcsError,

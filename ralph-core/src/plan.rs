@@ -9,6 +9,7 @@ use crate::{
     cx::Cx,
     error::{BoxError, Retry},
     id::{Digest, ItemId, ItemRef, PhaseId},
+    tier::Tier,
 };
 
 /// An ordered list of phases.
@@ -117,6 +118,8 @@ pub struct Item {
     pub verify: Vec<String>,
     /// Pointers for the session that works on it.
     pub context: Vec<String>,
+    /// How strong a model it deserves (`Tier:`), where the plan says so.
+    pub tier: Option<Tier>,
     /// Changes to the set of checks, such as `-test-evidence`.
     pub checks: Vec<String>,
     /// Decisions that a person took about it, as the plan records them.
@@ -139,6 +142,7 @@ impl Item {
             criteria: Vec::new(),
             verify: Vec::new(),
             context: Vec::new(),
+            tier: None,
             checks: Vec::new(),
             decisions: Vec::new(),
             digest,

@@ -32,6 +32,9 @@ pub struct Signal {
     /// Items that the agent would add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proposed: Vec<Proposal>,
+    /// When it would like to be called again, in milliseconds from now; counts in loops at an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_ms: Option<u64>,
 }
 
 /// What an agent claims.
@@ -63,6 +66,7 @@ impl Signal {
             recommendation: None,
             learned: Vec::new(),
             proposed: Vec::new(),
+            next_ms: None,
         }
     }
 
@@ -107,6 +111,8 @@ struct Raw {
     learned: Option<Vec<String>>,
     #[serde(default)]
     proposed: Option<Vec<serde_json::Value>>,
+    #[serde(default)]
+    next_minutes: Option<serde_json::Value>,
 }
 
 fn from_json(text: &str) -> Option<Signal> {
@@ -139,7 +145,14 @@ fn from_json(text: &str) -> Option<Signal> {
         recommendation: raw.recommendation.as_deref().map(cut),
         learned: list(raw.learned),
         proposed: raw.proposed.unwrap_or_default().into_iter().take(Signal::LIST_MAX).filter_map(proposal).collect(),
+        next_ms: raw.next_minutes.as_ref().and_then(serde_json::Value::as_f64).and_then(minutes),
     })
+}
+
+/// Minutes as milliseconds; nothing where they are no time of at most a year.
+fn minutes(minutes: f64) -> Option<u64> {
+    let millis = (minutes * 60_000.0).round();
+    (0.0..=366.0 * 24.0 * 3_600_000.0).contains(&millis).then_some(millis as u64)
 }
 
 /// A proposed item; nothing where it has no title.

@@ -1,7 +1,7 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    ItemRef, ItemStatus, Plan, Ruling, Stage,
+    Cost, ItemRef, ItemStatus, Plan, Ruling, Stage,
     machine::{End, Fact, Origin, Pick, Readiness, Refusal, VerifyOutcome},
     printable,
 };
@@ -39,7 +39,10 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             format!("▸ {}: {}{again}", names.name(&attempt.id.item), attempt.spec.title)
         }
         Fact::Ended { end, usage, took_ms, .. } => {
-            let cost = usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+            let cost = match usage.known_cost() {
+                Cost::Unknown => String::new(),
+                cost => format!(", {cost}"),
+            };
             let how = match end {
                 End::Finished => "finished".to_owned(),
                 End::Failed(why) => format!("failed: {why}"),

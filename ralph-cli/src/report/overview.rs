@@ -6,7 +6,7 @@ use std::{
 };
 
 use ralph_core::{
-    DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, Spent, Stop, StopReason, Usd,
+    Cost, DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, Spent, Stop, StopReason, Usd,
     ledger::{Holder, Queued},
     machine::{Fact, Iteration, Machine, Origin},
     printable,
@@ -55,6 +55,8 @@ struct PhaseRow {
     finished: bool,
     done: usize,
     items: usize,
+    /// What the sessions on its items cost, as far as their iterations came to an end.
+    cost: Cost,
 }
 
 #[derive(Debug, Serialize)]
@@ -87,8 +89,8 @@ struct Row {
     attempts: Vec<Glyph>,
     /// How many of the attempts were sessions: work that comes back with an answer needs none.
     sessions: u64,
-    /// What they cost in all; nothing where one of them did not say.
-    cost: Option<Usd>,
+    /// What they cost in all.
+    cost: Cost,
     /// Whether its work was verified twice, and where it is.
     verified: Verified,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +131,7 @@ impl Overview {
         let mut machine = Machine::new();
         let mut last: BTreeMap<ItemRef, Iteration> = BTreeMap::new();
         let mut confirmed: BTreeSet<ItemRef> = BTreeSet::new();
-        let mut bills: BTreeMap<ItemRef, (u64, Option<Usd>)> = BTreeMap::new();
+        let mut bills: BTreeMap<ItemRef, (u64, Cost)> = BTreeMap::new();
         for record in known.records {
             // A journal that does not fold is told by whoever opens it for writing.
             let _ = machine.apply(&record.fact);
@@ -144,13 +146,13 @@ impl Overview {
                 _ => {}
             }
             if let Fact::Marked { iteration, .. } = &record.fact {
-                let bill = bills.entry(iteration.item.clone()).or_insert((0, Some(Usd::ZERO)));
+                let bill = bills.entry(iteration.item.clone()).or_default();
                 bill.0 += u64::from(iteration.sessions);
-                bill.1 = bill.1.zip(iteration.cost).map(|(sum, cost)| sum + cost);
+                bill.1 = bill.1 + iteration.cost;
                 last.insert(iteration.item.clone(), iteration.clone());
             }
         }
-        let bill = |item: &ItemRef| bills.get(item).copied().unwrap_or((0, Some(Usd::ZERO)));
+        let bill = |item: &ItemRef| bills.get(item).copied().unwrap_or_default();
         let mut glyphs = attempts(known.records);
         let several = known.plan.phases.len() > 1;
         let mut items = Vec::new();
@@ -183,6 +185,7 @@ impl Overview {
             finished: finished(phase),
             done: done(phase),
             items: phase.items.len(),
+            cost: phase.items.iter().map(|item| bill(&phase.name(item)).1).sum(),
         });
         let at_hand = known.plan.phases.iter().find(|phase| !finished(phase));
         let open = at_hand.is_some_and(|phase| phase.items.iter().any(|item| item.status == ItemStatus::Open));
@@ -237,7 +240,12 @@ impl Overview {
                 (false, true) => "at its gates".to_owned(),
                 (false, false) => format!("{} of {} done", phase.done, phase.items),
             };
-            let _ = writeln!(page, "  [{mark}] {}{} ({state})", printable(&phase.phase), printable(&title));
+            let cost = match phase.cost {
+                Cost::Reported(Usd::ZERO) => String::new(),
+                Cost::Unknown => ", cost unknown".to_owned(),
+                cost => format!(", {cost}"),
+            };
+            let _ = writeln!(page, "  [{mark}] {}{} ({state}{cost})", printable(&phase.phase), printable(&title));
         }
     }
 
@@ -282,7 +290,7 @@ impl Overview {
                 page.push_str(" (marked by hand)");
             }
             if let Some(last) = current {
-                let cost = row.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
+                let cost = if row.cost == Cost::Unknown { "cost unknown".to_owned() } else { row.cost.to_string() };
                 let commit = last.revision.as_ref().map(|revision| format!(", {}", revision.short()));
                 let _ = write!(page, " ({}, {cost}{})", count(row.sessions, "session"), commit.unwrap_or_default());
                 for detail in [last.decision.as_ref().map(|id| id.as_str()).unwrap_or_default(), &last.why] {
@@ -331,7 +339,12 @@ impl Overview {
                 0 => String::new(),
                 tokens => format!(", {}", count(tokens, "token")),
             };
-            let _ = writeln!(page, "\nCost {}{tokens}{unknown}", self.spent.cost);
+            let estimated = match self.spent.estimated {
+                Usd::ZERO => String::new(),
+                all if all == self.spent.cost => " by your own prices".to_owned(),
+                part => format!(", {part} of it by your own prices"),
+            };
+            let _ = writeln!(page, "\nCost {}{estimated}{tokens}{unknown}", self.spent.cost);
         }
     }
 
@@ -398,6 +411,7 @@ fn spent<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error>
     let known = spent.cost > Usd::ZERO || spent.unknown_cost == 0;
     let document = serde_json::json!({
         "cost_usd": known.then_some(spent.cost),
+        "estimated_usd": spent.estimated,
         "tokens": (spent.tokens > 0).then_some(spent.tokens),
         "sessions_of_unknown_cost": spent.unknown_cost,
     });

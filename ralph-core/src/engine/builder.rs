@@ -20,10 +20,11 @@ use crate::{
     gates::{AutoGate, ManualGate},
     id::RunId,
     journal::Journal,
-    machine::{Carried, RetryFrom, Rules},
+    machine::{Carried, Mode, RetryFrom, Rules},
     memory::{MemoryDecisions, MemoryJournal},
     plan::PlanSource,
     prompt::Prompt,
+    tier::Tiering,
     vcs::{Publish, Rebase, Vcs},
     verify::Verifier,
 };
@@ -100,6 +101,8 @@ impl Ralph {
             setup: None,
             env_check: None,
             clock: Arc::new(SystemClock::new()),
+            until: None,
+            tiering: Tiering::default(),
             prompt: Prompt::default(),
             learnings: Arc::new(String::new),
             artifacts: Artifacts::none(),
@@ -128,6 +131,31 @@ impl Ralph {
     /// The limits.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.rules.budget = budget;
+        self
+    }
+
+    /// What is made of the plan: its items are walked, unless something else is said.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.rules.mode = mode;
+        self
+    }
+
+    /// What says that a loop at an interval ([`Mode::Every`]) has run long enough: judged after each session, where it
+    /// worked.
+    pub fn until(mut self, enough: impl Verifier) -> Self {
+        self.seams.until = Some(Arc::new(enough));
+        self
+    }
+
+    /// Whether each session goes on with the one before it, instead of beginning afresh. Needs an agent that can resume.
+    pub fn continue_session(mut self, goes_on: bool) -> Self {
+        self.rules.continue_session = goes_on;
+        self
+    }
+
+    /// How strong a model each item gets; the usual one, unless the plan says otherwise.
+    pub fn tiering(mut self, tiering: Tiering) -> Self {
+        self.seams.tiering = tiering;
         self
     }
 
@@ -287,6 +315,9 @@ impl Ralph {
         }
         if budget.tokens.is_some() && !can.tokens {
             return refuse(format!("there is a token budget, and the agent `{name}` does not report its tokens"));
+        }
+        if self.rules.continue_session && !can.resume {
+            return refuse(format!("sessions are to go on with the one before, and the agent `{name}` cannot resume"));
         }
         if self.rules.attempts == 0 {
             return refuse("an item needs at least one attempt".to_owned());

@@ -7,21 +7,22 @@ use std::{
 
 use super::{artifacts::Artifacts, backoff::Backoff, folders::Judged, queue::Known, setup::SetUps};
 use crate::{
-    agent::{AgentBackend, AgentError, Brief, SessionEnd},
+    agent::{AgentBackend, AgentError, Brief, Resume, SessionEnd},
     budget::Usage,
     clock::{Clock, millis},
     cx::{Cancel, Cx},
     decision::DecisionSink,
     error::{BoxError, chain},
     gate::Gate,
-    id::{Revision, RunId},
+    id::{PhaseId, Revision, RunId},
     machine::{Asked, Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
     plan::{Item, ItemStatus, Marked, Phase, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
     signal::Signal,
     stop::{Stop, StopReason},
+    tier::Tiering,
     vcs::{Accepted, Publish, Rebase, Rebased, Seal, Site, Snapshot, Tip, Vcs, VcsError},
-    verify::Verifier,
+    verify::{Stage, Target, Verifier},
 };
 
 /// An effect could not be performed. The run is left open, and the step is asked again when it is taken up.
@@ -70,6 +71,9 @@ pub(super) struct Seams {
     pub(super) setup: Option<Arc<dyn Verifier>>,
     pub(super) env_check: Option<Arc<dyn Verifier>>,
     pub(super) clock: Arc<dyn Clock>,
+    /// What says that a loop at an interval has run long enough.
+    pub(super) until: Option<Arc<dyn Verifier>>,
+    pub(super) tiering: Tiering,
     pub(super) prompt: Prompt,
     pub(super) learnings: Learnings,
     pub(super) artifacts: Artifacts,
@@ -112,9 +116,9 @@ impl Seams {
             Effect::Rebase { attempt, revision } => self.carry_over(attempt, revision, call).await,
             Effect::Prepare { attempt, caches } => self.prepare(attempt, *caches, call).await,
             Effect::Session { .. } if call.cx.redelivered() => Ok(ended(End::Interrupted, Usage::unknown(), None, 0)),
-            Effect::Session { attempt, failure, asked, outages } => {
+            Effect::Session { attempt, failure, asked, outages, resume } => {
                 let told = Told { failure: failure.as_ref(), asked };
-                self.session(attempt, &told, *outages, call).await
+                self.session(attempt, &told, *outages, resume.as_ref(), call).await
             }
             Effect::Capture { attempt } => self.capture(attempt, call).await,
             Effect::Verify { stage, attempt, phase, revision, caches } => {
@@ -135,12 +139,20 @@ impl Seams {
             Effect::Ask { request } => self.ask(request, call).await,
             Effect::Publish { revision } => Ok(self.make_known(revision, &call.cx).await),
             Effect::Mark { iteration, from } => self.mark(iteration, *from, &call.cx).await,
+            Effect::Round { phase, wait_ms } => self.round(phase, *wait_ms, call).await,
             Effect::Wait { wait_ms, until } => Ok(self.wait(*wait_ms, *until, call).await),
         };
         done.map_err(|source| Fault { step: call.key.to_owned(), source })
     }
 
-    async fn session(&self, attempt: &Attempt, told: &Told<'_>, outages: u32, call: &Call<'_>) -> Done {
+    async fn session(
+        &self,
+        attempt: &Attempt,
+        told: &Told<'_>,
+        outages: u32,
+        resume: Option<&Resume>,
+        call: &Call<'_>,
+    ) -> Done {
         let (phase, item) = self.item(attempt, &call.cx).await?;
         let learnings = (self.learnings)();
         let mut input = PromptInput::new(&phase, &item);
@@ -154,9 +166,17 @@ impl Seams {
         brief.log = self.artifacts.path(attempt, "session", "log")?;
         brief.time_limit = Some(self.session_limit);
         brief.cost_limit = attempt.cost_limit;
+        brief.tier = self.tiering.of(&phase, &item, attempt.charged);
+        brief.resume = resume.cloned();
         let from = self.clock.monotonic();
         let cx = call.cx.clone().with_time_limit(self.session_limit, self.clock.now());
-        let report = match self.agent.run(&brief, &cx).await {
+        let mut run = self.agent.run(&brief, &cx).await;
+        if let (Err(AgentError::Refused { .. }), Some(_)) = (&run, &brief.resume) {
+            // The session to go on with may be gone: nothing was spent, and a fresh one is as good.
+            brief.resume = None;
+            run = self.agent.run(&brief, &cx).await;
+        }
+        let report = match run {
             Ok(report) => report,
             Err(error @ AgentError::Other(_)) => return Err(error.into()),
             Err(error) => {
@@ -171,9 +191,28 @@ impl Seams {
             usage: report.usage,
             signal,
             session_id: report.session_id,
+            resumed: brief.resume.is_some_and(|resume| report.agent.as_ref().is_none_or(|by| *by == resume.agent)),
+            agent: report.agent.or_else(|| Some(self.agent.name().to_owned())),
             compactions: report.compactions,
             took_ms,
         })
+    }
+
+    async fn round(&self, phase: &PhaseId, wait_ms: u64, call: &Call<'_>) -> Done {
+        let from = self.clock.monotonic();
+        let plan = self.plan.load(&call.cx).await?;
+        let phase = plan.phases.iter().find(|known| known.id == *phase).cloned();
+        let (enough, summary) = match (&self.until, phase) {
+            (Some(until), Some(phase)) => {
+                let mut target = Target::new(self.vcs.folder(WORK), Stage::Gate, call.run.clone(), phase);
+                target.log = self.artifacts.loose("until")?;
+                let (outcome, summary, _) = self.verdict_of(&**until, &target, call).await?;
+                (Some(outcome), bounded(&summary))
+            }
+            (None, _) | (_, None) => (None, String::new()),
+        };
+        let until = millis(self.clock.now()).saturating_add(wait_ms);
+        Ok(Fact::Rounded { enough, summary, until, took_ms: self.since(from) })
     }
 
     fn end(&self, end: SessionEnd, outages: u32) -> End {
@@ -314,7 +353,7 @@ fn message(attempt: &Attempt, run: &RunId) -> String {
 }
 
 fn ended(end: End, usage: Usage, signal: Option<Signal>, took_ms: u64) -> Fact {
-    Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms }
+    Fact::Ended { end, usage, signal, session_id: None, agent: None, resumed: false, compactions: 0, took_ms }
 }
 
 /// A line for a fact: bounded.

@@ -14,7 +14,7 @@ use crate::{
     machine::{Attempt, Fact, Readiness, VerifyOutcome},
     plan::Phase,
     vcs::{Caches, Placed, Site, VcsError},
-    verify::{Evidence, Stage, Target, Verdict, VerifyError},
+    verify::{Evidence, Stage, Target, Verdict, Verifier, VerifyError},
 };
 
 /// How much of a verifier's output goes into a fact, in bytes.
@@ -176,7 +176,16 @@ impl Seams {
         target: &Target,
         call: &Call<'_>,
     ) -> Result<(VerifyOutcome, String, Evidence), BoxError> {
-        Ok(match self.verifier.verify(target, &call.cx).await {
+        self.verdict_of(&*self.verifier, target, call).await
+    }
+
+    pub(super) async fn verdict_of(
+        &self,
+        verifier: &dyn Verifier,
+        target: &Target,
+        call: &Call<'_>,
+    ) -> Result<(VerifyOutcome, String, Evidence), BoxError> {
+        Ok(match verifier.verify(target, &call.cx).await {
             Ok(Verdict::Pass(evidence)) => (VerifyOutcome::Pass, evidence.summary.clone(), evidence),
             Ok(Verdict::Fail(evidence)) => (VerifyOutcome::Fail, evidence.summary.clone(), evidence),
             Err(VerifyError::Broken { why, evidence }) => (VerifyOutcome::Broken, why, *evidence),

@@ -205,6 +205,7 @@ impl Host {
             | Effect::Ask { .. }
             | Effect::Publish { .. }
             | Effect::Mark { .. }
+            | Effect::Round { .. }
             | Effect::Wait { .. } => None,
         };
         let (observers, run, whose) = (self.observers.clone(), self.run.clone(), attempt.clone());
@@ -226,6 +227,7 @@ impl Host {
             | Effect::Judge { .. }
             | Effect::JudgePhase { .. }
             | Effect::Publish { .. }
+            | Effect::Round { .. }
             | Effect::Wait { .. } => self.switches.now.clone(),
         };
         let mut cx = Cx::new().with_cancel(cancel).with_redelivered(redelivered).with_live(move |line| {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{append, layout::Ledger, learnings, quote, replace, time};
 use crate::{
-    budget::Usd,
+    budget::Cost,
     event::{Event, Observer},
     id::{AttemptId, ItemRef, RunId},
     journal::Record,
@@ -98,7 +98,7 @@ struct Story {
     /// The output of the last verifier that did not pass.
     output: String,
     /// What its sessions cost; `None` once one of them did not say.
-    cost: Option<Usd>,
+    cost: Cost,
     /// Whether the logs have an outcome of it.
     told: bool,
 }
@@ -228,12 +228,12 @@ impl Story {
                     attempt: Some(attempt.id.clone()),
                     iteration: attempt.iteration,
                     charged: attempt.charged,
-                    cost: if goes_on { self.cost } else { Some(Usd::ZERO) },
+                    cost: if goes_on { self.cost } else { Cost::default() },
                     ..Self::default()
                 };
             }
             Fact::Ended { end, usage, signal, .. } => {
-                self.cost = self.cost.zip(usage.cost).map(|(sum, cost)| sum + cost);
+                self.cost = self.cost + usage.known_cost();
                 if let Some(signal) = signal {
                     self.summary.clone_from(&signal.summary);
                     let who = self.attempt.as_ref().map(|attempt| attempt.item.to_string());
@@ -244,7 +244,7 @@ impl Story {
                 }
                 if let (End::Interrupted, Some(attempt)) = (end, &self.attempt) {
                     let head = head(self.iteration, record.at, &attempt.item, "interrupted");
-                    let cost = cost(usage.cost);
+                    let cost = usage.known_cost();
                     let text = format!(
                         "{head} attempts={} cost={cost} — ralph ended in the middle of the session\n",
                         self.charged
@@ -277,7 +277,7 @@ impl Story {
     fn left_off(&mut self, at: u64) -> Option<(Log, String)> {
         let attempt = self.attempt.as_ref().filter(|_| !self.told)?;
         let head = head(self.iteration, at, &attempt.item, "interrupted");
-        let text = format!("{head} attempts={} cost={} — left without an outcome\n", self.charged, cost(self.cost));
+        let text = format!("{head} attempts={} cost={} — left without an outcome\n", self.charged, self.cost);
         self.told = true;
         Some((Log::Progress, text))
     }
@@ -293,7 +293,7 @@ impl Story {
         let mut text = head(iteration.number, at, &iteration.item, outcome);
         // Without a session of its own (parked work that was approved) the record's count is all there is.
         let attempts = if self.charged > 0 { self.charged } else { iteration.sessions };
-        text.push_str(&format!(" attempts={attempts} cost={}", cost(iteration.cost)));
+        text.push_str(&format!(" attempts={attempts} cost={}", iteration.cost));
         match (&iteration.revision, &iteration.decision) {
             (Some(revision), _) if iteration.to == ItemStatus::Done => {
                 let short = revision.as_str().get(..7).unwrap_or(revision.as_str());
@@ -321,7 +321,7 @@ impl Story {
             quote::line(&iteration.title, SUMMARY_MAX),
             time::stamp(at),
             iteration.sessions,
-            cost(iteration.cost),
+            iteration.cost,
         );
         if let Some(kept) = &iteration.kept {
             text.push_str(&format!("\nThe work is kept as `{}`.\n", quote::line(kept, SUMMARY_MAX)));
@@ -344,11 +344,6 @@ impl Story {
 fn head(iteration: u32, at: u64, item: &ItemRef, outcome: &str) -> String {
     let item = quote::line(&item.to_string(), SUMMARY_MAX);
     format!("- {iteration:04} {} {item} {outcome}", time::stamp(at))
-}
-
-/// An unknown cost is not nothing.
-pub(super) fn cost(cost: Option<Usd>) -> String {
-    cost.map_or_else(|| "unknown".to_owned(), |cost| cost.to_string())
 }
 
 fn cursor_path(ledger: &Ledger, run: &RunId) -> std::path::PathBuf {

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, io, path::PathBuf};
 
-use super::{layout::Ledger, logs, quote, replace, time};
+use super::{layout::Ledger, quote, replace, time};
 use crate::{
-    budget::Usd,
+    budget::Cost,
     gate::Ruling,
     id::{ItemRef, RunId},
     journal::Record,
@@ -186,16 +186,17 @@ impl<'a> Summary<'a> {
     }
 
     fn costs(&self, page: &mut String) {
-        let (mut sessions, mut silent, mut known, mut tokens) = (0_u32, 0_u32, Usd::ZERO, 0_u64);
+        let (mut sessions, mut silent, mut tokens) = (0_u32, 0_u32, 0_u64);
+        let mut known = Cost::default();
         for record in self.records {
             if let Fact::Ended { usage, end, .. } = &record.fact {
                 if matches!(end, End::NoAgent(_)) {
                     continue;
                 }
                 sessions += 1;
-                match usage.cost {
-                    Some(cost) => known = known + cost,
-                    None => silent += 1,
+                match usage.known_cost() {
+                    Cost::Unknown => silent += 1,
+                    cost => known = known + cost,
                 }
                 tokens = tokens.saturating_add(usage.tokens.map_or(0, |tokens| tokens.billed()));
             }
@@ -203,14 +204,14 @@ impl<'a> Summary<'a> {
         page.push_str("\n## What it cost\n\n");
         let _ = writeln!(page, "- sessions: {sessions}");
         let cost = match (silent, sessions) {
-            (_, 0) => Usd::ZERO.to_string(),
-            (0, _) => known.to_string(),
+            (0, _) | (_, 0) => known.to_string(),
             (silent, all) if silent == all => "unknown".to_owned(),
             (silent, _) => {
                 format!("{known} and what {silent} of the sessions did not report (unknown)")
             }
         };
-        let _ = writeln!(page, "- cost: {cost}");
+        let estimated = if matches!(known, Cost::Estimated(_)) { " (`~`: by your own prices)" } else { "" };
+        let _ = writeln!(page, "- cost: {cost}{estimated}");
         if tokens > 0 {
             let _ = writeln!(page, "- tokens reported: {tokens}");
         }
@@ -269,8 +270,7 @@ fn outcome(iteration: &Iteration) -> String {
         }
     }
     let sessions = if iteration.sessions == 1 { "session" } else { "sessions" };
-    let cost = logs::cost(iteration.cost);
-    let _ = write!(line, " ({} {sessions}, cost {cost}", iteration.sessions);
+    let _ = write!(line, " ({} {sessions}, cost {}", iteration.sessions, iteration.cost);
     match (&iteration.revision, &iteration.kept) {
         (_, Some(kept)) => {
             let _ = write!(line, ", kept as `{}`", text(kept));
@@ -301,7 +301,7 @@ fn judged(page: &mut String, fact: &Fact) {
                 End::NoAgent(why) => format!("did not take place: {}", text(why)),
                 End::Unusable(why) => format!("could not go on: {}", text(why)),
             };
-            let _ = writeln!(page, "- it {how} (cost {})", logs::cost(usage.cost));
+            let _ = writeln!(page, "- it {how} (cost {})", usage.known_cost());
             if let Some(signal) = signal.as_ref().filter(|signal| !signal.summary.is_empty()) {
                 let _ = writeln!(page, "- the agent says: \"{}\"", text(&signal.summary));
             }

@@ -8,7 +8,8 @@ use super::{
     terms::{Attempt, Carried, Origin, Readiness, Rules, VerifyOutcome},
 };
 use crate::{
-    budget::Usd,
+    agent::Resume,
+    budget::{Cost, Usage},
     gate::Ruling,
     stop::{Stop, StopReason},
     verify::Stage,
@@ -104,6 +105,7 @@ impl Machine {
             | Lane::Withdrawing { .. }
             | Lane::AtGates(_)
             | Lane::Publishing { .. }
+            | Lane::Rounding { .. }
             | Lane::Closing => Lane::Idle,
             // Work under judgement goes on being judged when the run is opened again.
             Lane::Blame { work, round, .. } => Lane::Trial(work, round),
@@ -179,13 +181,21 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 self.prepared(attempt, readiness)
             }
-            (Lane::Ready(attempt, tree), Fact::Ended { end, usage, signal, took_ms, .. }) => {
+            (
+                Lane::Ready(attempt, tree),
+                Fact::Ended { end, usage, signal, session_id, agent, resumed, took_ms, .. },
+            ) => {
                 self.sitting.took_ms += took_ms;
+                self.thread = self.thread(session_id.as_ref(), agent.as_ref(), *resumed, *usage);
                 self.ended(attempt, tree, end, usage, signal.as_ref())
             }
             (Lane::Resting { .. }, Fact::Waited { took_ms }) => {
                 self.sitting.took_ms += took_ms;
                 Lane::Idle
+            }
+            (Lane::Rounding { wait_ms, .. }, Fact::Rounded { enough, summary, until, took_ms }) => {
+                self.sitting.took_ms += took_ms;
+                self.rounded(wait_ms, *enough, summary, *until)
             }
             (Lane::Left(attempt, start, ending), Fact::Captured { revision, tree, stat, findings, took_ms }) => {
                 self.sitting.took_ms += took_ms;
@@ -227,7 +237,8 @@ impl Machine {
                         "false completion: the verifier passed in the workspace and fails on a clean checkout of the commit ({summary})"
                     ),
                 };
-                self.part(work, Fate::Rejected(why))
+                let fate = self.refused(&work, why);
+                self.part(work, fate)
             }
             (Lane::Gated(work, revision), Fact::Judged { phase: None, ruling, by, .. }) => match ruling {
                 Ruling::Open => Lane::Trial(work, Round::Candidate),
@@ -284,13 +295,14 @@ impl Machine {
             counted: false,
             failed: 0,
             sessions: 0,
-            cost: Some(Usd::ZERO),
+            cost: Cost::default(),
             interrupted: 0,
             stale: true,
             failure: comeback.failure,
             start: comeback.start,
             kept: None,
             proposed: Vec::new(),
+            next_ms: None,
         });
         if session && !current.counted {
             current.counted = true;
@@ -302,6 +314,22 @@ impl Machine {
             (Origin::Kept, Some(held)) if held.base != attempt.base => Lane::Moving(attempt.clone(), held),
             (Origin::Kept | Origin::Session, _) => Lane::Begun(attempt.clone()),
         }
+    }
+
+    /// The session that the next one may go on with, and what it has used in all.
+    fn thread(
+        &self,
+        session_id: Option<&String>,
+        agent: Option<&String>,
+        resumed: bool,
+        usage: Usage,
+    ) -> Option<Resume> {
+        let before = self.thread.as_ref().filter(|_| resumed).map(|thread| thread.before);
+        Some(Resume {
+            agent: agent.cloned().unwrap_or_default(),
+            session_id: session_id?.clone(),
+            before: before.map_or(usage, |before| before.plus(usage)),
+        })
     }
 
     /// As if the session had not been thought of.

@@ -4,10 +4,10 @@ use super::{
     apply::halt,
     lane::{Ending, Fate, Lane, Matter, Next, Query, Round, Sense, Work},
     state::{About, Failure, Machine, Tainted},
-    terms::{Attempt, End, Iteration, Origin, Refusal, RetryFrom, VerifyOutcome},
+    terms::{Attempt, End, Iteration, Mode, Origin, Refusal, RetryFrom, VerifyOutcome},
 };
 use crate::{
-    budget::{Spent, Usage},
+    budget::{Cost, Spent, Usage, Usd},
     decision::{DecisionKind, Question},
     id::{Digest, Revision},
     plan::{ItemStatus, Proposal},
@@ -27,19 +27,22 @@ impl Machine {
     fn settle(&mut self, attempt: &Attempt, usage: &Usage) {
         self.release(attempt);
         let tokens = usage.tokens.map(|tokens| tokens.billed());
+        let cost = usage.known_cost();
         let bill = Spent {
-            cost: usage.cost.unwrap_or(attempt.reserve.cost),
+            cost: cost.amount().unwrap_or(attempt.reserve.cost),
+            estimated: if let Cost::Estimated(amount) = cost { amount } else { Usd::ZERO },
             tokens: tokens.unwrap_or(attempt.reserve.tokens),
-            unknown_cost: u32::from(usage.cost.is_none()),
+            unknown_cost: u32::from(cost == Cost::Unknown),
         };
         self.spent.cost = self.spent.cost + bill.cost;
+        self.spent.estimated = self.spent.estimated + bill.estimated;
         self.spent.tokens = self.spent.tokens.saturating_add(bill.tokens);
         self.spent.unknown_cost += bill.unknown_cost;
         self.dearest.cost = self.dearest.cost.max(bill.cost);
         self.dearest.tokens = self.dearest.tokens.max(bill.tokens);
         if let Some(current) = &mut self.current {
             current.sessions += 1;
-            current.cost = current.cost.zip(usage.cost).map(|(sum, cost)| sum + cost);
+            current.cost = current.cost + cost;
         }
     }
 
@@ -86,7 +89,14 @@ impl Machine {
                 return halt(Stop::new(StopReason::AgentUnavailable, why.clone()));
             }
         };
-        Lane::Left(attempt, tree, ending)
+        if let Some(current) = &mut self.current {
+            current.next_ms = signal.and_then(|signal| signal.next_ms);
+        }
+        match ending {
+            Ending::Judge(signal) if self.discards() => self.reported(attempt, tree, signal),
+            Ending::Keep(next) if self.discards() => self.resume(&attempt, next),
+            ending => Lane::Left(attempt, tree, ending),
+        }
     }
 
     /// Why the run does not wait for the agent any longer, if so.
@@ -105,22 +115,13 @@ impl Machine {
     pub(super) fn captured(&mut self, work: Work, findings: &[Finding]) -> Lane {
         let new = work.changed && !self.rejected.contains(&work.tree);
         self.note_progress(new);
-        if let (Some(current), Some(signal)) = (&mut self.current, &work.signal) {
+        let in_rounds = self.in_rounds();
+        if let (Some(current), Some(signal)) = (&mut self.current, work.signal.as_ref().filter(|_| !in_rounds)) {
             current.proposed.extend(signal.proposed.iter().cloned());
             current.proposed.truncate(PROPOSED_MAX);
         }
-        match &work.signal {
-            Some(signal) if signal.status == SignalStatus::Blocked => {
-                let said = [signal.question.as_deref().unwrap_or_default(), &signal.summary];
-                let why = said.iter().find(|text| !text.is_empty()).unwrap_or(&"without a reason");
-                let why = format!("the agent is blocked: {why}");
-                return self.part(work, Fate::Rejected(why));
-            }
-            Some(signal) if signal.status == SignalStatus::Decision => {
-                let matter = Matter { question: asked_by_agent(signal), sense: Sense::Words, gates: Vec::new() };
-                return self.part(work, Fate::Parked(Box::new(matter)));
-            }
-            Some(_) | None => {}
+        if let Some(fate) = signalled(&work) {
+            return self.part(work, fate);
         }
         let fail = |why: String| Fate::Failed(Failure { attempt: work.attempt.id.number, why, tail: String::new() });
         if !findings.is_empty() {
@@ -196,7 +197,7 @@ impl Machine {
         let what = if unready { "its set-up fails" } else { "the verifier breaks" };
         let why = format!("{what} on this work, and not on the base");
         let fate = if at == Round::Candidate && !unready {
-            Fate::Rejected(why)
+            self.refused(&work, why)
         } else {
             Fate::Failed(Failure { attempt: work.attempt.id.number, why, tail: String::new() })
         };
@@ -278,6 +279,9 @@ impl Machine {
             }
             Fate::Failed(failure) => {
                 self.rejected.insert(work.tree.clone());
+                if self.in_rounds() {
+                    return self.round_over(&work, Some(failure));
+                }
                 let attempts = self.rules.attempts;
                 let retry_from = self.rules.retry_from;
                 let again = self.current.as_mut().is_some_and(|current| {
@@ -334,7 +338,7 @@ impl Machine {
             title: attempt.spec.title.clone(),
             to,
             sessions: current.map_or(0, |current| current.sessions),
-            cost: current.and_then(|current| current.cost),
+            cost: current.map_or(Cost::default(), |current| current.cost),
             revision,
             kept: current.and_then(|current| current.kept.clone()).filter(|_| to != ItemStatus::Done),
             decision: None,
@@ -351,18 +355,46 @@ impl Machine {
                 *self.sitting.blocked.entry(iteration.item.phase.clone()).or_default() += 1;
                 self.sitting.idle = if stale { self.sitting.idle + 1 } else { 0 };
             }
+            ItemStatus::Open if self.rules.mode == Mode::Goal => {
+                self.sitting.idle = if stale { self.sitting.idle + 1 } else { 0 };
+            }
             ItemStatus::Decision | ItemStatus::Open | ItemStatus::Unknown => {}
         }
-        if iteration.to != ItemStatus::Decision {
-            self.comebacks.remove(&iteration.item);
+        match iteration.to {
+            // In rounds: what the next session is told, and what its verdicts are compared with.
+            ItemStatus::Open => {}
+            ItemStatus::Decision => self.progress.forget(&iteration.item),
+            ItemStatus::Done | ItemStatus::Blocked | ItemStatus::Unknown => {
+                self.comebacks.remove(&iteration.item);
+                self.progress.forget(&iteration.item);
+            }
         }
-        self.progress.forget(&iteration.item);
+        let asked = current.as_ref().and_then(|current| current.next_ms);
         let proposed = current.map(|current| current.proposed).unwrap_or_default();
-        let then = if proposed.is_empty() { Lane::Idle } else { Lane::Querying(Box::new(scope(iteration, proposed))) };
+        let again = matches!(iteration.to, ItemStatus::Open | ItemStatus::Done);
+        let next = self.next_round(&iteration.item.phase, asked).filter(|_| again).unwrap_or_default();
+        let then = if proposed.is_empty() { next } else { Lane::Querying(Box::new(scope(iteration, proposed))) };
         if iteration.to == ItemStatus::Done && self.unpublished {
             return Lane::Publishing { then: Box::new(then) };
         }
         then
+    }
+}
+
+/// What a session's own words come to, where they do not leave it to the verdicts.
+pub(super) fn signalled(work: &Work) -> Option<Fate> {
+    let signal = work.signal.as_ref()?;
+    match signal.status {
+        SignalStatus::Done => None,
+        SignalStatus::Blocked => {
+            let said = [signal.question.as_deref().unwrap_or_default(), &signal.summary];
+            let why = said.iter().find(|text| !text.is_empty()).unwrap_or(&"without a reason");
+            Some(Fate::Rejected(format!("the agent is blocked: {why}")))
+        }
+        SignalStatus::Decision => {
+            let matter = Matter { question: asked_by_agent(signal), sense: Sense::Words, gates: Vec::new() };
+            Some(Fate::Parked(Box::new(matter)))
+        }
     }
 }
 

@@ -58,13 +58,16 @@ impl Machine {
         let budget = &self.rules.budget;
         let mut reserve = Spent::default();
         if let (Some(limit), Some(left)) = (budget.cost, cost_left) {
-            let usual =
-                if self.dearest.cost > Usd::ZERO { self.dearest.cost } else { Usd::from_micros(limit.micros() / 10) };
+            let usual = if self.dearest.cost > Usd::ZERO {
+                self.dearest.cost
+            } else {
+                Usd::from_micros((limit.micros() / 10).max(1))
+            };
             reserve.cost = usual.min(left);
         }
         if let Some(limit) = budget.tokens {
             let left = limit.saturating_sub(self.spent.tokens.saturating_add(self.reserved.tokens));
-            let usual = if self.dearest.tokens > 0 { self.dearest.tokens } else { limit / 10 };
+            let usual = if self.dearest.tokens > 0 { self.dearest.tokens } else { (limit / 10).max(1) };
             reserve.tokens = usual.min(left);
         }
         reserve

@@ -6,6 +6,7 @@ use super::{
     terms::{Attempt, Iteration, Objection},
 };
 use crate::{
+    agent::Resume,
     answer::Answer,
     decision::Question,
     id::{DecisionId, ItemRef, PhaseId, Revision},
@@ -88,6 +89,8 @@ pub enum Effect {
         asked: Vec<Asked>,
         /// How many sessions in a row were lost to the agent's own trouble; sets the length of the next wait.
         outages: u32,
+        /// The session to go on with.
+        resume: Option<Resume>,
     },
     /// Make a revision of what is in the workspace. Answer: [`Fact::Captured`].
     Capture {
@@ -166,6 +169,13 @@ pub enum Effect {
         iteration: Iteration,
         /// The status that the item should have now.
         from: ItemStatus,
+    },
+    /// Look whether it is enough, and say when a wait that begins now is over. Answer: [`Fact::Rounded`].
+    Round {
+        /// The phase.
+        phase: PhaseId,
+        /// How long the wait is, in milliseconds.
+        wait_ms: u64,
     },
     /// Wait. Answer: [`Fact::Waited`].
     Wait {

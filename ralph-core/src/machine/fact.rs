@@ -114,6 +114,12 @@ pub enum Fact {
         /// The agent's own id of the session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session_id: Option<String>,
+        /// Which backend it was, where one of several was chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// Whether it went on with the session before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumed: bool,
         /// How often it compacted its context.
         #[serde(default)]
         compactions: u32,
@@ -218,7 +224,20 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A wait for the agent is over.
+    /// A round is over, and it was looked whether it is enough.
+    Rounded {
+        /// What was found; `None` where nothing says when it is enough.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enough: Option<VerifyOutcome>,
+        /// One line of evidence.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        summary: String,
+        /// The wall time at which the next round begins, in milliseconds since the epoch.
+        until: u64,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A wait is over.
     Waited {
         /// How long it took.
         took_ms: u64,

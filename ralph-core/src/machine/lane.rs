@@ -153,6 +153,8 @@ pub(super) enum Lane {
     Publishing { then: Box<Lane> },
     /// Write the item's mark.
     Marking { iteration: Iteration, from: ItemStatus },
+    /// Look whether it is enough, and say when the next round begins.
+    Rounding { phase: PhaseId, wait_ms: u64 },
     /// Nothing had to be done: verify the tip all the same.
     Closing,
     /// Record the end, and be `then` when the run is opened again.

@@ -5,7 +5,7 @@ use super::{
     apply::halt,
     lane::Lane,
     state::Machine,
-    terms::{Counts, Pick, Spec, VerifyOutcome},
+    terms::{Counts, Mode, Pick, Spec, VerifyOutcome},
 };
 use crate::{
     id::{DecisionId, ItemRef, Revision},
@@ -60,6 +60,12 @@ impl Machine {
             self.current = None;
         }
         self.outdated(&spec);
+        if let Some(comeback) = self.comebacks.get_mut(&spec.item)
+            && self.rules.mode == Mode::Goal
+            && self.base_green != Some(true)
+        {
+            comeback.on_branch = None;
+        }
         // Its phase has work again, which nobody has approved: whatever it had come to.
         self.phases.finished.remove(&spec.item.phase);
         self.phases.opened.remove(&spec.item.phase);
@@ -127,7 +133,14 @@ impl Machine {
                 self.tip = Some(tip);
                 Lane::Idle
             }
-            (None, Some(spec)) => self.chosen(spec),
+            (None, Some(spec)) => {
+                if self.rules.mode == Mode::Goal && outcome == VerifyOutcome::Pass {
+                    // Reached before any session: nothing is left but to verify it once more, on a clean checkout.
+                    let comeback = self.comebacks.entry(spec.item.clone()).or_default();
+                    comeback.on_branch = Some(spec.digest.clone());
+                }
+                self.chosen(spec)
+            }
             (None, None) => Lane::Idle,
         }
     }

@@ -4,7 +4,8 @@
 //! journal of facts replays to the very state, on any host. One file for each part: what can happen (`fact`, `terms`),
 //! what can be asked (`effect`), where a run can stand (`state`, `lane`), what follows from that (`step`, with `budget`),
 //! and how a fact changes it (`apply`, with `look` for what is to be done, `attempt` for all that happens to an attempt,
-//! `returns` for work that comes back without a session, `answers` for what people say, `phase` for the gates).
+//! `returns` for work that comes back without a session, `answers` for what people say, `phase` for the gates,
+//! `round` for loops in which each session is an iteration).
 
 mod answers;
 mod apply;
@@ -17,6 +18,7 @@ mod look;
 mod phase;
 mod progress;
 mod returns;
+mod round;
 mod state;
 mod step;
 mod terms;
@@ -26,6 +28,6 @@ pub use effect::{Effect, Request, Step};
 pub use fact::Fact;
 pub use state::{Asked, Failure, Machine};
 pub use terms::{
-    Attempt, Carried, CarriedOver, Counts, End, Iteration, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal,
-    RetryFrom, Rules, Spec, VerifyOutcome,
+    Attempt, Carried, CarriedOver, Counts, End, Every, Iteration, Mode, Objection, Origin, PhaseSpec, Pick, Readiness,
+    Refusal, RetryFrom, Rules, Spec, VerifyOutcome,
 };

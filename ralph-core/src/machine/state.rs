@@ -10,7 +10,8 @@ use super::{
     terms::{Carried, Objection, Rules},
 };
 use crate::{
-    budget::{Spent, Usd},
+    agent::Resume,
+    budget::{Cost, Spent},
     decision::Question,
     id::{DecisionId, Digest, ItemRef, PhaseId, Revision},
     plan::Proposal,
@@ -69,6 +70,8 @@ pub struct Machine {
     pub(super) rejected: BTreeSet<Digest>,
     pub(super) tainted: Tainted,
     pub(super) progress: Progress,
+    /// The session that the next one may go on with.
+    pub(super) thread: Option<Resume>,
 }
 
 /// What counts per invocation.
@@ -237,8 +240,8 @@ pub(super) struct Current {
     /// Attempts that failed.
     pub(super) failed: u32,
     pub(super) sessions: u32,
-    /// What its sessions cost; `None` once one of them did not say.
-    pub(super) cost: Option<Usd>,
+    /// What its sessions cost.
+    pub(super) cost: Cost,
     /// Interrupted sessions in a row.
     pub(super) interrupted: u32,
     /// Whether nothing in it was progress so far.
@@ -251,6 +254,8 @@ pub(super) struct Current {
     pub(super) kept: Option<String>,
     /// Items that its sessions would add.
     pub(super) proposed: Vec<Proposal>,
+    /// When its agent would like to be called again, in milliseconds from now.
+    pub(super) next_ms: Option<u64>,
 }
 
 /// Why an attempt failed, for the next session.

@@ -94,6 +94,7 @@ impl Machine {
                     failure: self.current.as_ref().and_then(|current| current.failure.clone()),
                     asked: self.asked.get(&attempt.id.item).cloned().unwrap_or_default(),
                     outages: self.sitting.outages,
+                    resume: self.thread.clone().filter(|_| self.rules.continue_session),
                 },
             ),
             Lane::Resting { wait_ms, until } => {
@@ -171,6 +172,9 @@ impl Machine {
                 format!("{}/mark/{}", iteration.item, iteration.number),
                 Effect::Mark { iteration: iteration.clone(), from: *from },
             ),
+            Lane::Rounding { phase, wait_ms } => {
+                self.ask(format!("round/{}", self.facts), Effect::Round { phase: phase.clone(), wait_ms: *wait_ms })
+            }
             Lane::Closing => match &self.tip {
                 Some(tip) => self.ask(
                     format!("closing/{}", self.facts),
@@ -224,6 +228,7 @@ impl Machine {
             | Lane::Withdrawing { .. }
             | Lane::AtGates(_)
             | Lane::Publishing { .. }
+            | Lane::Rounding { .. }
             | Lane::Closing => true,
             // A session that was cancelled together with the run leaves its report to be captured.
             Lane::Left(_, _, Ending::Judge(_) | Ending::Keep(_))

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::Trouble,
-    budget::{Budget, Spent, Usd},
+    budget::{Budget, Cost, Spent, Usd},
     id::{AttemptId, DecisionId, Digest, ItemRef, PhaseId, Revision},
     plan::ItemStatus,
     vcs::DiffStat,
@@ -15,6 +15,12 @@ use crate::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Rules {
+    /// What is made of the plan.
+    #[serde(skip_serializing_if = "Mode::is_items")]
+    pub mode: Mode,
+    /// Whether a session goes on with the one before it instead of beginning afresh.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub continue_session: bool,
     /// The limits.
     pub budget: Budget,
     /// Sessions that an item gets before it is blocked.
@@ -36,6 +42,8 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
+            mode: Mode::Items,
+            continue_session: false,
             budget: Budget::default(),
             attempts: 2,
             retry_from: RetryFrom::Kept,
@@ -45,6 +53,45 @@ impl Default for Rules {
             rebase: false,
             publish: false,
         }
+    }
+}
+
+/// What is made of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Its items are walked; an iteration is all attempts at one of them.
+    #[default]
+    Items,
+    /// Its item is tried until its verifier passes; an iteration is one session.
+    Goal,
+    /// A session at an interval, each of them an iteration; the item stays open.
+    Every(Every),
+}
+
+impl Mode {
+    fn is_items(&self) -> bool {
+        *self == Self::Items
+    }
+}
+
+/// When sessions take place. All in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Every {
+    /// Between a session's end and the next one's beginning, where the agent does not say.
+    pub usual_ms: u64,
+    /// At least, where the agent says.
+    pub min_ms: u64,
+    /// At most, where the agent says.
+    pub max_ms: u64,
+    /// Whether what sessions leave is verified, and accepted where it passes. Else nothing of it is kept.
+    pub verified: bool,
+}
+
+impl Every {
+    /// How long to wait, where the agent would like to be called again after `asked` milliseconds.
+    pub fn wait_ms(&self, asked: Option<u64>) -> u64 {
+        asked.map_or(self.usual_ms, |asked| asked.min(self.max_ms).max(self.min_ms))
     }
 }
 
@@ -309,8 +356,8 @@ pub struct Iteration {
     pub to: ItemStatus,
     /// How many sessions it took, interrupted ones included.
     pub sessions: u32,
-    /// What they cost; `None` where one of them did not say.
-    pub cost: Option<Usd>,
+    /// What they cost.
+    pub cost: Cost,
     /// The accepted commit, or the work that was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,

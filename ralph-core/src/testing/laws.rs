@@ -9,7 +9,7 @@ use crate::{
     Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Ruling, SignalStatus,
     Spent, Stage, StopReason, Tip, Usd,
     machine::{
-        Attempt, Counts, End, Fact, Machine, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
+        Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
         VerifyOutcome,
     },
 };
@@ -75,6 +75,10 @@ pub struct LawBook {
     gates_passed: bool,
     gate_objects: bool,
     confirmed: bool,
+    /// Whether the base passed when it was last looked at.
+    base_passed: bool,
+    /// Whether a loop at an interval was told that it is enough.
+    enough: bool,
     since_checkpoint: u32,
     machine: Machine,
     violations: Vec<Violation>,
@@ -153,12 +157,12 @@ impl LawBook {
             }
             Fact::Ended { end, usage, signal, .. } => {
                 let reserve = self.attempt.as_ref().map(|attempt| attempt.reserve).unwrap_or_default();
-                let cost = usage.cost.unwrap_or(Usd::ZERO);
+                let cost = usage.known_cost().amount().unwrap_or(Usd::ZERO);
                 let tokens = usage.tokens.map_or(0, |tokens| tokens.billed());
                 self.known.cost = self.known.cost + cost;
                 self.known.tokens += tokens;
                 if !matches!(end, End::NoAgent(_)) {
-                    self.charged.cost = self.charged.cost + usage.cost.unwrap_or(reserve.cost);
+                    self.charged.cost = self.charged.cost + usage.known_cost().amount().unwrap_or(reserve.cost);
                     self.charged.tokens += usage.tokens.map_or(reserve.tokens, |tokens| tokens.billed());
                 }
                 self.parks = signal.as_ref().is_some_and(|signal| signal.status != SignalStatus::Done);
@@ -236,6 +240,7 @@ impl LawBook {
                         self.hold("L12", asked, || format!("{item} waits for a decision that nobody was asked for"));
                     }
                     ItemStatus::Blocked => {}
+                    ItemStatus::Open if self.rules.mode != Mode::Items => {}
                     ItemStatus::Open | ItemStatus::Unknown => {
                         self.broken("L12", format!("{item} was marked {}", iteration.to));
                     }
@@ -255,6 +260,7 @@ impl LawBook {
                     self.may_return.insert(attempt.id.item.clone());
                 }
             }
+            Fact::Rounded { enough, .. } => self.enough = *enough == Some(VerifyOutcome::Pass),
             Fact::NotJudged { .. } | Fact::Published { .. } | Fact::Waited { .. } => {}
         }
     }
@@ -274,6 +280,7 @@ impl LawBook {
             self.since_checkpoint = carried;
         }
         self.rules = rules.clone();
+        self.enough = false;
         self.open = true;
         self.cancel_asked = false;
         self.sessions = 0;
@@ -291,9 +298,11 @@ impl LawBook {
                 self.iterations.insert(attempt.iteration);
             }
             Origin::Kept | Origin::Branch => {
-                let may = self.may_return.contains(&attempt.id.item);
+                // A goal that was reached before any session is nobody's claim: the base has passed.
+                let reached = self.rules.mode == Mode::Goal && attempt.origin == Origin::Branch && self.base_passed;
+                let may = reached || self.may_return.contains(&attempt.id.item);
                 self.hold("L3", may, || format!("{} comes back, and nobody approved it", attempt.id.item));
-                let seen = self.rows.get(&attempt.id.item) == Some(&attempt.spec.digest);
+                let seen = reached || self.rows.get(&attempt.id.item) == Some(&attempt.spec.digest);
                 self.hold("L3", seen, || format!("{} comes back for another row than it had", attempt.id.item));
             }
         }
@@ -342,7 +351,8 @@ impl LawBook {
                 self.passed.remove(&stage);
             }
             (Stage::Gate, outcome) => self.closing_passed = outcome == VerifyOutcome::Pass,
-            (Stage::Setup | Stage::Base, _) => {}
+            (Stage::Base, outcome) => self.base_passed = outcome == VerifyOutcome::Pass,
+            (Stage::Setup, _) => {}
         }
     }
 
@@ -401,7 +411,8 @@ impl LawBook {
         self.open = false;
         let asked = self.cancel_asked;
         self.hold("L8", asked || reason != StopReason::Cancelled, || "cancelled, and nobody asked for it".to_owned());
-        if reason == StopReason::Success {
+        let enough = self.enough && matches!(self.rules.mode, Mode::Every(_));
+        if reason == StopReason::Success && !enough {
             let counts = self.counts;
             let finished = self.nothing_open && counts.open + counts.decision + counts.blocked + counts.unknown == 0;
             self.hold("L8", finished, || format!("success with {counts:?}"));

@@ -28,6 +28,7 @@ pub struct Turn {
     effects: Vec<Effect>,
     said: String,
     usage: Usage,
+    session_id: Option<String>,
     end: TurnEnd,
 }
 
@@ -44,12 +45,13 @@ enum TurnEnd {
     Hangs,
     Limit(String),
     Unavailable(Trouble, Option<SystemTime>),
+    Refused,
     NotFound,
 }
 
 /// A session that does nothing and finishes.
 pub fn turn() -> Turn {
-    Turn { effects: Vec::new(), said: String::new(), usage: Usage::unknown(), end: TurnEnd::Finishes }
+    Turn { effects: Vec::new(), said: String::new(), usage: Usage::unknown(), session_id: None, end: TurnEnd::Finishes }
 }
 
 impl Turn {
@@ -88,6 +90,12 @@ impl Turn {
         self
     }
 
+    /// It reports this id of its own.
+    pub fn in_session(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
     /// It crashes after what it did.
     pub fn crashes(mut self, why: impl Into<String>) -> Self {
         self.end = TurnEnd::Crashes(why.into());
@@ -109,6 +117,12 @@ impl Turn {
     /// It is not available, until a stated time if there is one.
     pub fn is_unavailable(mut self, trouble: Trouble, until: Option<SystemTime>) -> Self {
         self.end = TurnEnd::Unavailable(trouble, until);
+        self
+    }
+
+    /// It refuses what it is asked for, such as a session to go on with that is gone.
+    pub fn refuses(mut self) -> Self {
+        self.end = TurnEnd::Refused;
         self
     }
 
@@ -187,7 +201,7 @@ impl AgentBackend for ScriptedAgent {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::none().with_cost().with_tokens()
+        Capabilities::none().with_cost().with_tokens().with_resume()
     }
 
     async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
@@ -206,9 +220,13 @@ impl AgentBackend for ScriptedAgent {
             let (program, advice) = ("scripted".to_owned(), "script it otherwise".to_owned());
             return Err(AgentError::NotFound { program, advice });
         }
+        if let TurnEnd::Refused = turn.end {
+            let (detail, advice) = ("scripted".to_owned(), "script it otherwise".to_owned());
+            return Err(AgentError::Refused { detail, advice });
+        }
         turn.play(&brief.workspace).map_err(|error| AgentError::Other(error.into()))?;
         let end = match turn.end {
-            TurnEnd::Finishes | TurnEnd::NotFound => SessionEnd::Finished,
+            TurnEnd::Finishes | TurnEnd::NotFound | TurnEnd::Refused => SessionEnd::Finished,
             TurnEnd::Crashes(why) => SessionEnd::Failed(why),
             TurnEnd::Limit(which) => SessionEnd::Limit(which),
             TurnEnd::Unavailable(trouble, until) => {
@@ -219,6 +237,8 @@ impl AgentBackend for ScriptedAgent {
                 SessionEnd::Cancelled
             }
         };
-        Ok(SessionReport::new(end).with_said(turn.said).with_usage(turn.usage))
+        let mut report = SessionReport::new(end).with_said(turn.said).with_usage(turn.usage);
+        report.session_id = turn.session_id;
+        Ok(report)
     }
 }

@@ -8,8 +8,8 @@ use ralph_core::{
     PlanChange, Proposal, Question, Record, Reply, Revision, Ruling, Signal, SignalStatus, Stage, Stop, StopReason,
     Tip, Tokens, Trouble, Usage, Usd,
     machine::{
-        Carried, CarriedOver, Counts, Effect, End, Fact, Machine, Objection, PhaseSpec, Pick, Readiness, Refusal,
-        RetryFrom, Rules, Spec, Step, VerifyOutcome,
+        Carried, CarriedOver, Counts, Effect, End, Every, Fact, Machine, Mode, Objection, PhaseSpec, Pick, Readiness,
+        Refusal, RetryFrom, Rules, Spec, Step, VerifyOutcome,
     },
     testing::laws::LawBook,
 };
@@ -44,6 +44,7 @@ struct World<'a> {
     edits: u32,
     tip: u32,
     made: u32,
+    every: bool,
 }
 
 impl World<'_> {
@@ -294,11 +295,23 @@ impl World<'_> {
             Effect::Mark { iteration, .. } => {
                 let index: usize = iteration.item.item.as_str()[1..].parse().unwrap();
                 self.status[index] = match iteration.to {
+                    // What is done at an interval is never done.
+                    ralph_core::ItemStatus::Done if self.every => ' ',
                     ralph_core::ItemStatus::Done => 'x',
                     ralph_core::ItemStatus::Decision => '?',
+                    ralph_core::ItemStatus::Open => ' ',
                     _ => '!',
                 };
                 Fact::Marked { iteration: iteration.clone(), refused: None }
+            }
+            Effect::Round { .. } => {
+                let verdicts =
+                    [VerifyOutcome::Fail, VerifyOutcome::Pass, VerifyOutcome::Broken, VerifyOutcome::Unready];
+                let enough = match self.dice.roll(6) {
+                    roll @ 0..=3 => Some(verdicts[roll as usize]),
+                    _ => None,
+                };
+                Fact::Rounded { enough, summary: "s".to_owned(), until: 0, took_ms }
             }
             Effect::Wait { .. } => Fact::Waited { took_ms },
             other => unreachable!("{other:?}"),
@@ -329,6 +342,11 @@ impl World<'_> {
         if reports && self.dice.roll(3) > 0 {
             usage = usage.with_tokens(Tokens { output: u64::from(self.dice.roll(3_000)), ..Tokens::default() });
         }
+        if reports && self.dice.roll(4) == 1 {
+            usage = usage.with_estimate(Usd::from_micros(u64::from(self.dice.roll(300_000))));
+        }
+        let session_id = (reports && self.dice.roll(2) == 1).then(|| format!("s{}", self.dice.roll(3)));
+        let resumed = self.dice.roll(2) == 1;
         let mut signal = match self.dice.roll(8) {
             1 => Some(Signal::new(SignalStatus::Blocked)),
             2 => Some(Signal::new(SignalStatus::Decision)),
@@ -338,7 +356,7 @@ impl World<'_> {
         if let Some(signal) = signal.as_mut().filter(|_| self.dice.roll(4) == 1) {
             signal.proposed.push(Proposal { title: "more".to_owned(), criteria: Vec::new(), verify: None });
         }
-        Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms }
+        Fact::Ended { end, usage, signal, session_id, agent: None, resumed, compactions: 0, took_ms }
     }
 }
 
@@ -351,6 +369,14 @@ fn rules(dice: &mut Dice<'_>) -> Rules {
     rules.baseline = dice.roll(2) == 1;
     rules.rebase = dice.roll(2) == 1;
     rules.publish = dice.roll(2) == 1;
+    rules.continue_session = dice.roll(3) == 1;
+    let every = |verified| Every { usual_ms: 60_000, min_ms: 1_000, max_ms: 600_000, verified };
+    rules.mode = match dice.roll(8) {
+        5 => Mode::Goal,
+        6 => Mode::Every(every(true)),
+        7 => Mode::Every(every(false)),
+        _ => Mode::Items,
+    };
     let mut budget = Budget::default();
     budget.iterations = 1 + dice.roll(8);
     budget.sessions = 1 + dice.roll(16);
@@ -373,7 +399,8 @@ fn run(rolls: &[u32]) -> (Vec<Record>, Machine) {
     let gated = dice.roll(3) > 0;
     let status = vec![' '; items];
     let answered = BTreeSet::new();
-    let mut world = World { dice, status, phases, gated, asked: 0, answered, edits: 0, tip: 0, made: 0 };
+    let every = matches!(first.mode, Mode::Every(_));
+    let mut world = World { dice, status, phases, gated, asked: 0, answered, edits: 0, tip: 0, made: 0, every };
     let (mut machine, mut records) = (Machine::new(), Vec::new());
     let mut push = |machine: &mut Machine, fact: Fact| {
         machine.apply(&fact).unwrap_or_else(|error| panic!("{error}: {fact:?}"));

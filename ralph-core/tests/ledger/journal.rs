@@ -7,9 +7,9 @@ use std::{
 };
 
 use ralph_core::{
-    Answer, AttemptId, Budget, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal, JournalError,
-    KeepKind, Opened, Question, Record, Reply, Revision, RunId, Signal, SignalStatus, Spent, Stage, Stop, StopReason,
-    Tip, Tokens, Trouble, Usage, Usd,
+    Answer, AttemptId, Budget, Cost, Decision, DecisionKind, DiffStat, Digest, ItemRef, ItemStatus, Journal,
+    JournalError, KeepKind, Opened, Question, Record, Reply, Revision, RunId, Signal, SignalStatus, Spent, Stage, Stop,
+    StopReason, Tip, Tokens, Trouble, Usage, Usd,
     ledger::JsonlJournal,
     machine::{
         Attempt, Carried, CarriedOver, Counts, End, Fact, Iteration, Objection, Origin, Pick, Readiness, Refusal,
@@ -79,7 +79,7 @@ fn facts() -> Vec<Fact> {
         title: spec.title.clone(),
         to,
         sessions: 2,
-        cost: Some(Usd::from_micros(410_000)),
+        cost: Cost::Reported(Usd::from_micros(410_000)),
         revision: Some(revision.clone()),
         kept: None,
         decision: None,
@@ -90,6 +90,8 @@ fn facts() -> Vec<Fact> {
         usage: Usage::unknown().with_cost(Usd::from_micros(1)).with_tokens(Tokens::default()),
         signal: Some(signal.clone()),
         session_id: Some("s".to_owned()),
+        agent: Some("claude".to_owned()),
+        resumed: true,
         compactions: 1,
         took_ms: 60_000,
     };
@@ -189,6 +191,12 @@ fn facts() -> Vec<Fact> {
         Fact::Marked {
             iteration: iteration(ItemStatus::Blocked, "1 of 3 failed"),
             refused: Some("the item is gone".to_owned()),
+        },
+        Fact::Rounded {
+            enough: Some(VerifyOutcome::Fail),
+            summary: "exit code 1".to_owned(),
+            until: 1_716_000_000_000,
+            took_ms: 7,
         },
         Fact::Waited { took_ms: 7 },
         Fact::Stopped { stop: Stop::new(StopReason::ItemsBlocked, "1 item is blocked") },

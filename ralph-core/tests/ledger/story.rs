@@ -1,8 +1,8 @@
 //! A run as its records tell it, for the tests of what is rendered from them.
 
 use ralph_core::{
-    AttemptId, DiffStat, Digest, ItemRef, ItemStatus, KeepKind, Record, Revision, Signal, SignalStatus, Spent, Stage,
-    Stop, StopReason, Usage, Usd,
+    AttemptId, Cost, DiffStat, Digest, ItemRef, ItemStatus, KeepKind, Record, Revision, Signal, SignalStatus, Spent,
+    Stage, Stop, StopReason, Usage, Usd,
     machine::{Attempt, Carried, End, Fact, Iteration, Origin, Rules, Spec, VerifyOutcome},
 };
 
@@ -59,7 +59,16 @@ impl Story {
     pub(super) fn ended(&mut self, end: End, cost: Option<u64>, signal: Option<Signal>) -> &mut Self {
         let mut usage = Usage::unknown();
         usage.cost = cost.map(Usd::from_micros);
-        self.fact(Fact::Ended { end, usage, signal, session_id: None, compactions: 0, took_ms: 1 })
+        self.fact(Fact::Ended {
+            end,
+            usage,
+            signal,
+            session_id: None,
+            agent: None,
+            resumed: false,
+            compactions: 0,
+            took_ms: 1,
+        })
     }
 
     pub(super) fn captured(&mut self) -> &mut Self {
@@ -94,7 +103,7 @@ impl Story {
             title: title.to_owned(),
             to,
             sessions: 1,
-            cost: Some(Usd::from_micros(410_000)),
+            cost: Cost::Reported(Usd::from_micros(410_000)),
             revision: None,
             kept: None,
             decision: None,
@@ -142,7 +151,7 @@ pub(super) fn night() -> Vec<Record> {
         .fact(Fact::Kept { kind: KeepKind::Rejected, name: "refs/ralph/rejected/run/R02/2".to_owned() })
         .marked("R02", "Add a banner", ItemStatus::Blocked, |iteration| {
             iteration.sessions = 2;
-            iteration.cost = None;
+            iteration.cost = Cost::Unknown;
             iteration.kept = Some("refs/ralph/rejected/run/R02/2".to_owned());
             iteration.why = "1 of 3 failed\nassertion `a == b`".to_owned();
         })

@@ -9,6 +9,7 @@ use super::{
     notes::{Note, NoteKind, Problem},
     scan::{Zone, ZoneKind},
 };
+use crate::tier::Tier;
 
 /// What is read of one item beyond its mark and id.
 #[derive(Debug, Default)]
@@ -19,6 +20,7 @@ pub(super) struct Body {
     pub(super) verify: Vec<String>,
     pub(super) context: Vec<String>,
     pub(super) checks: Vec<String>,
+    pub(super) tier: Option<Tier>,
     pub(super) decisions: Vec<String>,
     /// The numbers of the lines that hold them, counted from 0.
     pub(super) decided: Vec<usize>,
@@ -174,6 +176,7 @@ impl Reader<'_> {
             },
             Key::Context => self.body.context.extend(keys::list(value)),
             Key::Checks => self.body.checks.extend(keys::list(value)),
+            Key::Tier => self.body.tier = value.parse().ok(),
             Key::Setup | Key::EnvCheck => self.problems.push(Problem::new(
                 number,
                 format!("`{0}:` is a key of the whole PRD, not of one item: put it above the first item", key.name()),

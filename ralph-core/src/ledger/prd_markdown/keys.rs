@@ -1,5 +1,7 @@
 //! Lines of the form `Key: value`.
 
+use crate::tier::Tier;
+
 /// The keys that a PRD knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -9,10 +11,12 @@ pub(super) enum Key {
     Context,
     Objective,
     Checks,
+    Tier,
 }
 
 impl Key {
-    const ALL: [Self; 6] = [Self::Verify, Self::Setup, Self::EnvCheck, Self::Context, Self::Objective, Self::Checks];
+    const ALL: [Self; 7] =
+        [Self::Verify, Self::Setup, Self::EnvCheck, Self::Context, Self::Objective, Self::Checks, Self::Tier];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -22,6 +26,7 @@ impl Key {
             Self::Context => "Context",
             Self::Objective => "Objective",
             Self::Checks => "Checks",
+            Self::Tier => "Tier",
         }
     }
 
@@ -33,6 +38,7 @@ impl Key {
     /// How many slips of the pen still leave it recognisable.
     fn slips(self) -> usize {
         match self {
+            Self::Tier => 0,
             Self::Setup | Self::Checks => 1,
             Self::Verify | Self::EnvCheck | Self::Context | Self::Objective => 2,
         }
@@ -88,6 +94,8 @@ pub(super) fn read(line: &str) -> Option<KeyLine<'_>> {
     let key = match known(word) {
         // `Check: that the page loads` is prose; only the names of checks could be lost here.
         Known::Near(Key::Checks) if !names_checks(value) => Known::No,
+        // `Tier: gold customers` is prose; no check is lost with a tier.
+        Known::Yes(Key::Tier) if value.trim().parse::<Tier>().is_err() => Known::No,
         // A check behind a colon that is not ours would be lost in silence.
         Known::Yes(key) if wide => Known::Near(key),
         known => known,
@@ -208,6 +216,7 @@ mod tests {
             ("Contxt: a", Key::Context),
             ("Objectives: a", Key::Objective),
             ("Check: -secrets", Key::Checks),
+            ("Tier： high", Key::Tier),
         ] {
             assert_eq!(read(line).unwrap().key, Known::Near(key), "{line}");
         }
@@ -219,6 +228,8 @@ mod tests {
             "http://a",
             "Very: a",
             "Check: the page",
+            "Tier: gold customers",
+            "Tiers: high",
             "Context7: a",
         ] {
             assert_eq!(read(line).unwrap().key, Known::No, "{line}");

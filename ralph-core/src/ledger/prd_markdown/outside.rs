@@ -92,6 +92,9 @@ impl Draft {
                 return true;
             }
             Key::Checks => self.problems.push(Problem::new(line, "`Checks:` is a key of an item: put it below one")),
+            Key::Tier => {
+                self.notes.push(Note::new(line, NoteKind::Key, "`Tier:` is a key of an item: put it below one"))
+            }
         }
         false
     }

@@ -130,6 +130,7 @@ impl Draft {
                 verify: body.verify,
                 context: body.context,
                 checks: body.checks,
+                tier: body.tier,
                 digest: digest(text, lines, found, &body.decided),
                 decisions: body.decisions,
                 line,

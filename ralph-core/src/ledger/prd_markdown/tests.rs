@@ -3,7 +3,7 @@ use std::time::Instant;
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::Item;
+use crate::{plan::Item, tier::Tier};
 
 fn parse(text: &str) -> Result<Prd, Vec<String>> {
     Prd::parse(text.as_bytes(), "PRD.md", PhaseId::new("P1"))
@@ -179,7 +179,7 @@ fn keys_above_the_first_item() {
 #[test]
 fn what_belongs_to_an_item() {
     let item = item(
-        "- [ ] R01: Remove the snippet from\n  every page\n  - no request leaves\n    for a host\n  Verify: pnpm test -- analytics\n  - [x] sub\n    - [ ] sub sub\n  - **Context:** docs/a.md\n  - Checks: -test-evidence\n  - Decision D-007 (lead, 2026-05-18): Resend\n\n  A note.\n  ```sh\n  Verify: no\n  ```\n  <!-- hidden -->\n- [ ] R02: other\n",
+        "- [ ] R01: Remove the snippet from\n  every page\n  - no request leaves\n    for a host\n  Verify: pnpm test -- analytics\n  - [x] sub\n    - [ ] sub sub\n  - **Context:** docs/a.md\n  - Checks: -test-evidence\n  Tier: high\n  - Decision D-007 (lead, 2026-05-18): Resend\n\n  A note.\n  ```sh\n  Verify: no\n  ```\n  <!-- hidden -->\n- [ ] R02: other\n",
     );
     assert_eq!(item.title, "Remove the snippet from every page");
     assert_eq!(
@@ -189,6 +189,7 @@ fn what_belongs_to_an_item() {
     assert_eq!(item.verify, ["pnpm test -- analytics"]);
     assert_eq!(item.context, ["docs/a.md"]);
     assert_eq!(item.checks, ["-test-evidence"]);
+    assert_eq!(item.tier, Some(Tier::High));
     assert_eq!(item.decisions, ["D-007 (lead, 2026-05-18): Resend"]);
     assert_eq!(item.line, 1);
 }
