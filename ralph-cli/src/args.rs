@@ -49,6 +49,15 @@ pub(crate) enum Command {
     Check(Check),
     /// Work through a PRD until it stops; a run that stopped before goes on
     Run(Run),
+    /// Work on one objective until its verifier passes
+    #[command(
+        after_help = "Each session is an iteration. What passes twice is committed to a branch of the goal's own; \
+                            the same command goes on where it stopped."
+    )]
+    Goal(Goal),
+    /// Give an agent the same task at an interval, until a budget, Ctrl-C or --until ends it
+    #[command(after_help = "Without --verify nothing that a session changes is kept.")]
+    Every(Every),
     /// Answer what only you can decide, in every project
     #[command(after_help = "On a terminal it asks one question after the other, the most urgent first. Elsewhere it \
                             lists them; --answer gives the answers.")]
@@ -58,7 +67,7 @@ pub(crate) enum Command {
     /// Show where things stand: what needs you, what was verified, what it cost
     #[command(
         after_help = "One glyph per attempt: ✓ accepted, ✗ a verdict was against it, ? a person is asked, ~ interrupted \
-                            or lost to the agent's trouble, ▸ under way."
+                            or lost to the agent's trouble, · a session at an interval, ▸ under way."
     )]
     Status(Status),
     /// Show the iterations of a run, or all that is known of one item
@@ -115,22 +124,56 @@ pub(crate) struct Check {
 pub(crate) struct Run {
     /// The PRD; by default the one in ralph-loop/
     pub(crate) plan: Option<PathBuf>,
-    /// Print the next item, the prompt, verifier, budget and branch; do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Print one JSON event per line
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Walk the Master Plan up to this phase; those before it must be done
     #[arg(long, value_name = "ID")]
     pub(crate) phase: Option<String>,
     /// What to do where another run is on (run.on_conflict)
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_conflict: Option<OnConflict>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Goal {
+    /// What is to be true afterwards
+    pub(crate) text: String,
+    /// The command that tells whether it is (may be repeated); by default the settings' verify.command
+    #[arg(long, value_name = "CMD")]
+    pub(crate) verify: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Every {
+    /// How long to wait between sessions, such as 10m; as in 5m..2h the agent chooses
+    pub(crate) interval: String,
+    /// What each session is asked for
+    pub(crate) text: String,
+    /// Stop when this command passes where a session has worked
+    #[arg(long, value_name = "CMD")]
+    pub(crate) until: Option<String>,
+    /// Commit what a session leaves where this passes (may be repeated)
+    #[arg(long, value_name = "CMD")]
+    pub(crate) verify: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// What there is to say about a run, whichever loop it is.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct How {
+    /// Print the next item, the prompt, verifier, budget and branch; do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Start a new run even where an earlier one can be taken up; its open questions are taken back
     #[arg(long)]
     pub(crate) new: bool,
-    /// At most so many items (budget.iterations)
+    /// At most so many iterations: items, or sessions of a goal (budget.iterations)
     #[arg(long, value_name = "N")]
     pub(crate) iterations: Option<u32>,
     /// At most this long, such as 8h (budget.time)

@@ -10,6 +10,7 @@ mod crash_point;
 mod demo;
 mod error;
 mod init;
+mod looping;
 mod operator;
 mod output;
 mod place;

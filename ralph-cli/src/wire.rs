@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy as _;
 use ralph_agents::{ClaudeCode, CommandAgent, Permissions as AgentPermissions, ProcessOptions};
-use ralph_core::{AgentBackend, DecisionKind, Gate, Publish, chain, ledger::Registry};
+use ralph_core::{AgentBackend, DecisionKind, Gate, Prompt, Publish, chain, ledger::Registry};
 use ralph_vcs::{DEFAULT_KEEP, GitOptions, GitPublish, GitVcs};
 use ralph_verify::{
     CommandVerifier, EnvCheck, SetupVerifier, Shell,
@@ -13,8 +13,9 @@ use ralph_verify::{
 
 use crate::{
     error::CliError,
+    looping::Loop,
     project::Project,
-    settings::{self, Backend, Permissions, Settings},
+    settings::{self, Backend, Permissions, Session, Settings},
 };
 
 /// The agent that the settings name. A relative path to its program counts from the repository's root, wherever the
@@ -55,9 +56,15 @@ fn at_root(project: &Project, program: &str) -> PathBuf {
     if program.contains('/') { project.root.join(program) } else { PathBuf::from(program) }
 }
 
-/// What the agent does not report, and a budget needs.
-pub(crate) fn refuse_blind_budgets(settings: &Settings, agent: &dyn AgentBackend) -> Result<(), CliError> {
+/// What the settings ask for and the agent cannot do.
+pub(crate) fn refuse_what_it_cannot(settings: &Settings, agent: &dyn AgentBackend) -> Result<(), CliError> {
     let (can, name) = (agent.capabilities(), agent.name());
+    if settings.agent.session == Session::Continue && !can.resume {
+        return Err(CliError::usage(format!(
+            "`agent.session` is \"continue\", and the agent `{name}` cannot go on with a session: remove it, or use an agent \
+             that can"
+        )));
+    }
     let missing = [
         (settings.budget.cost_usd.is_some() && !can.cost, "budget.cost_usd", "what it costs"),
         (settings.budget.tokens.is_some() && !can.tokens, "budget.tokens", "its tokens"),
@@ -68,6 +75,20 @@ pub(crate) fn refuse_blind_budgets(settings: &Settings, agent: &dyn AgentBackend
         ))),
         None => Ok(()),
     }
+}
+
+/// The template of prompts.
+pub(crate) fn prompt(settings: &Settings, project: &Project, looped: &Loop) -> Result<Prompt, CliError> {
+    let Some(path) = &settings.agent.prompt else { return Ok(looped.prompt()) };
+    let path = project.root.join(path);
+    let fail = |why: String| CliError::usage(format!("`agent.prompt`: {}: {why}", path.display()));
+    let template = std::fs::read_to_string(&path).map_err(|error| fail(error.to_string()))?;
+    Prompt::new(template).map_err(fail)
+}
+
+/// What says that a loop at an interval has run long enough.
+pub(crate) fn until(settings: &Settings, command: &str) -> CommandVerifier {
+    CommandVerifier::new(shell(settings)).named("until").only(command)
 }
 
 fn shell(settings: &Settings) -> Shell {

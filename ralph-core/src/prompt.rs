@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 
 use crate::{
-    machine::{Asked, Failure},
+    machine::{Asked, Every, Failure},
     plan::{Item, Phase},
 };
 
 /// The text of [`Prompt::default`]: the part that is the same for every item comes first, so that a provider's cache
 /// hits.
 const TEMPLATE: &str = include_str!("prompt.md");
+
+/// The same for [`Prompt::at_interval`], with placeholders of its own.
+const INTERVAL: &str = include_str!("prompt_interval.md");
 
 /// A template for prompts.
 ///
@@ -54,6 +57,31 @@ const PLACEHOLDERS: [&str; 9] =
     ["item", "title", "objective", "criteria", "verify", "context", "decisions", "failure", "learnings"];
 
 impl Prompt {
+    /// For sessions at an interval: they may say when they would like to be called again.
+    pub fn at_interval(every: &Every) -> Self {
+        let minutes = |ms: u64| (ms as f64 / 60_000.0).to_string();
+        let choice = if every.min_ms == every.max_ms {
+            "When you are called again is fixed; `next_minutes` may be left out.".to_owned()
+        } else {
+            format!(
+                "`next_minutes` says when you would like to be called again, between {} and {}.",
+                minutes(every.min_ms),
+                minutes(every.max_ms)
+            )
+        };
+        let keeping = if every.verified {
+            "An external verifier judges what you leave, here and on a clean checkout; what passes becomes one commit. \
+             What you say about it counts for nothing."
+        } else {
+            "What you change in this folder is not kept."
+        };
+        let template = INTERVAL
+            .replace("{{keeping}}", keeping)
+            .replace("{{choice}}", &choice)
+            .replace("{{usual}}", &minutes(every.usual_ms));
+        Self { template }
+    }
+
     /// A template of one's own.
     ///
     /// # Errors
@@ -214,6 +242,28 @@ mod tests {
             ..PromptInput::new(&phase, &item)
         };
         insta::assert_snapshot!(Prompt::default().render(&input));
+    }
+
+    #[test]
+    fn at_an_interval() {
+        let (phase, mut item) = (Phase::new("P1", []), Item::new("G01", "Look after the queue"));
+        item.criteria = vec!["answer what is new".to_owned()];
+        let mut every = Every { usual_ms: 600_000, min_ms: 90_000, max_ms: 3_600_000, verified: false };
+        insta::assert_snapshot!(Prompt::at_interval(&every).render(&PromptInput::new(&phase, &item)));
+        (every.min_ms, every.max_ms, every.verified) = (600_000, 600_000, true);
+        let fixed = Prompt::at_interval(&every).render(&PromptInput::new(&phase, &item));
+        assert!(fixed.contains("is fixed") && fixed.contains("becomes one commit"), "{fixed}");
+    }
+
+    #[test]
+    fn what_is_the_same_for_every_item_comes_first() {
+        let (phase, one) = (phase(1), item());
+        let mut other = Item::new("R99", "Something else");
+        other.criteria = vec!["else".to_owned()];
+        let [one, other] = [one, other].map(|item| Prompt::default().render(&PromptInput::new(&phase, &item)));
+        let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+        assert!(one[..same].ends_with("Item R"), "{}", &one[same.saturating_sub(80)..same]);
+        assert!(same > 1_500, "{same}");
     }
 
     #[test]

@@ -20,13 +20,15 @@ pub struct CommandVerifier {
     name: String,
     shell: Shell,
     extra: Vec<String>,
+    /// Whether those are all, whatever the plan says.
+    only: bool,
     times: u32,
 }
 
 impl CommandVerifier {
     /// A verifier that runs its commands so.
     pub fn new(shell: Shell) -> Self {
-        Self { name: "command".to_owned(), shell, extra: Vec::new(), times: 1 }
+        Self { name: "command".to_owned(), shell, extra: Vec::new(), only: false, times: 1 }
     }
 
     /// The same under another name.
@@ -40,6 +42,13 @@ impl CommandVerifier {
     #[must_use]
     pub fn also(mut self, command: impl Into<String>) -> Self {
         self.extra.push(command.into());
+        self
+    }
+
+    /// The same, judging by this command alone, whatever the plan names.
+    #[must_use]
+    pub fn only(mut self, command: impl Into<String>) -> Self {
+        (self.extra, self.only) = (vec![command.into()], true);
         self
     }
 
@@ -66,7 +75,9 @@ impl Verifier for CommandVerifier {
 
     async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
         let mut commands: Vec<&str> = self.extra.iter().map(String::as_str).collect();
-        commands.extend(target.commands().into_iter().filter(|c| !self.extra.iter().any(|e| e == c)));
+        if !self.only {
+            commands.extend(target.commands().into_iter().filter(|c| !self.extra.iter().any(|e| e == c)));
+        }
         // An empty line is a command that cannot fail.
         commands.retain(|command| !command.trim().is_empty());
         if commands.is_empty() {

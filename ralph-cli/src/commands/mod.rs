@@ -7,6 +7,7 @@ mod clean;
 mod demo;
 mod diff;
 mod doctor;
+mod goal;
 mod init;
 mod log;
 pub(crate) mod mark;
@@ -26,6 +27,8 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
     let directory = args.directory;
     match args.command {
         Command::Run(args) => run::run(&directory, &args).await,
+        Command::Goal(args) => goal::goal(&directory, &args).await,
+        Command::Every(args) => goal::every(&directory, &args).await,
         Command::Btw(args) => btw::btw(&directory, &args).await,
         Command::Approve(args) => approve::approve(&directory, &args),
         Command::Status(args) => status::status(&directory, &args).await,

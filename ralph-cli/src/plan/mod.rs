@@ -16,6 +16,7 @@ use ralph_core::{
 
 use crate::{
     error::CliError,
+    looping::Loop,
     project::Project,
     runs,
     settings::{Settings, Verify},
@@ -30,6 +31,8 @@ pub(crate) struct PlanFile {
     env_check: Option<String>,
     /// The last phase that is walked.
     until: Option<PhaseId>,
+    /// Whether items need no verifier, since nothing that is done to them is kept.
+    unverified: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,12 +67,14 @@ impl PlanFile {
         } else {
             Source::Prd(MarkdownPrd::open(path))
         };
+        let unverified = Loop::of(path).is_ok_and(|looped| !looped.verifies());
         Self {
             source,
-            verify: settings.command.clone(),
+            verify: settings.command.clone().filter(|_| !unverified),
             setup: settings.setup.clone(),
             env_check: settings.env_check.clone(),
             until: None,
+            unverified,
         }
     }
 
@@ -226,7 +231,7 @@ impl PlanFile {
         let mut problems: Vec<String> = unedited
             .map(|item| format!("{file}:{}: {} is still a placeholder; say what is to be done", item.line, item.id))
             .collect();
-        if phase.verify.is_empty() {
+        if phase.verify.is_empty() && !self.unverified {
             let advice = "add a `Verify:` line to it or above the items, or set `verify.command`";
             let without = phase.items.iter().filter(|item| item.verify.is_empty());
             problems

@@ -20,6 +20,8 @@ pub(crate) enum Glyph {
     Decision,
     /// Interrupted, or lost to the agent's own trouble.
     Lost,
+    /// A session at an interval, whose work nobody judges.
+    Round,
     /// Under way.
     Running,
 }
@@ -31,6 +33,7 @@ impl fmt::Display for Glyph {
             Self::Failed => "✗",
             Self::Decision => "?",
             Self::Lost => "~",
+            Self::Round => "·",
             Self::Running => "▸",
         })
     }
@@ -64,6 +67,7 @@ pub(crate) fn attempts(records: &[Record]) -> BTreeMap<ItemRef, Vec<Glyph>> {
             Fact::Marked { iteration, .. } => match iteration.to {
                 ItemStatus::Done => Glyph::Accepted,
                 ItemStatus::Decision => Glyph::Decision,
+                ItemStatus::Open if iteration.why.is_empty() => Glyph::Round,
                 ItemStatus::Blocked | ItemStatus::Open | ItemStatus::Unknown => Glyph::Failed,
             },
             _ => continue,

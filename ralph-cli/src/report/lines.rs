@@ -49,14 +49,16 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
                 End::Limit(which) => format!("ended at a limit: {which}"),
                 End::Cancelled => "cancelled".to_owned(),
                 End::Interrupted => "was interrupted".to_owned(),
-                End::Unavailable { trouble, detail, wait_ms, .. } => {
-                    format!("agent not available ({trouble}: {detail}); waiting {}", seconds(*wait_ms))
+                End::Unavailable { trouble, detail, wait_ms, until } => {
+                    format!("agent not available ({trouble}: {detail}); {}", waiting(*wait_ms, *until))
                 }
                 End::NoAgent(why) => format!("did not take place: {why}"),
                 End::Unusable(why) => format!("could not go on: {why}"),
             };
             format!("  session {how} ({}{cost})", seconds(*took_ms))
         }
+        Fact::Rounded { enough: Some(VerifyOutcome::Pass), summary, .. } => format!("  ✓ enough: {summary}"),
+        Fact::Rounded { until, .. } => format!("  the next session begins at {}", clock(*until)),
         Fact::Verified { stage, outcome, summary, took_ms, .. } => {
             let (glyph, word) = match outcome {
                 VerifyOutcome::Pass => ("✓", ""),
@@ -98,7 +100,9 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
                     let id = iteration.decision.as_ref().map_or("", |id| id.as_str());
                     format!("? {} waits for you, {id}: {}", names.name(&iteration.item), iteration.why)
                 }
-                ItemStatus::Blocked | ItemStatus::Open | ItemStatus::Unknown => {
+                ItemStatus::Open if iteration.why.is_empty() => return None,
+                ItemStatus::Open => format!("○ {} not yet: {}", names.name(&iteration.item), iteration.why),
+                ItemStatus::Blocked | ItemStatus::Unknown => {
                     format!("! {} blocked: {}", names.name(&iteration.item), iteration.why)
                 }
             };
@@ -136,6 +140,31 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
     };
     let line = text.lines().collect::<Vec<_>>().join(" ");
     Some(printable(&line.chars().take(LINE_MAX).collect::<String>()))
+}
+
+/// What is waited for after this fact, and until when.
+pub(crate) fn awaited(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::Ended { end: End::Unavailable { trouble, until, .. }, .. } => {
+            Some(format!("waiting for the agent ({trouble}) until {}", clock(*until)))
+        }
+        Fact::Rounded { until, .. } => Some(format!("the next session begins at {}", clock(*until))),
+        _ => None,
+    }
+}
+
+/// For how long, and until when.
+fn waiting(wait_ms: u64, until: u64) -> String {
+    format!("waiting {}, until {}", seconds(wait_ms), clock(until))
+}
+
+/// A time of the day here, with the date where it is another day.
+fn clock(at: u64) -> String {
+    let zone = jiff::tz::TimeZone::system();
+    let Ok(at) = jiff::Timestamp::try_from(ralph_core::from_millis(at)) else { return String::new() };
+    let (at, now) = (zone.to_datetime(at), zone.to_datetime(jiff::Timestamp::now()));
+    let format = if at.date() == now.date() { "%H:%M:%S" } else { "%Y-%m-%d %H:%M" };
+    at.strftime(format).to_string()
 }
 
 fn seconds(ms: u64) -> String {

@@ -8,7 +8,7 @@ use std::{
 use ralph_core::{
     Cost, DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, Spent, Stop, StopReason, Usd,
     ledger::{Holder, Queued},
-    machine::{Fact, Iteration, Machine, Origin},
+    machine::{Fact, Iteration, Machine, Mode, Origin},
     printable,
 };
 use serde::{Serialize, Serializer};
@@ -188,7 +188,14 @@ impl Overview {
             cost: phase.items.iter().map(|item| bill(&phase.name(item)).1).sum(),
         });
         let at_hand = known.plan.phases.iter().find(|phase| !finished(phase));
-        let open = at_hand.is_some_and(|phase| phase.items.iter().any(|item| item.status == ItemStatus::Open));
+        let opened = known.records.iter().rev().find_map(|record| match &record.fact {
+            Fact::Opened { rules, .. } => Some(rules.mode),
+            _ => None,
+        });
+        // At an interval, items stay open.
+        let stays_open = matches!(opened, Some(Mode::Every(_)));
+        let open =
+            !stays_open && at_hand.is_some_and(|phase| phase.items.iter().any(|item| item.status == ItemStatus::Open));
         Self {
             schema_version: SCHEMA_VERSION,
             run: known.run.map(str::to_owned),
@@ -356,6 +363,11 @@ impl Overview {
             _ if self.edited() => "`ralph run` goes on",
             StopReason::Success => {
                 let branch = printable(&self.branch);
+                let accepted =
+                    |row: &Row| row.attempts.contains(&Glyph::Accepted) || row.verified == Verified::OnBranch;
+                if !self.items.iter().any(accepted) && by_hand == 0 {
+                    return;
+                }
                 let _ = writeln!(page, "\nNext: review it with `ralph diff`, then merge it (`git merge {branch}`).");
                 if by_hand > 0 {
                     let _ = writeln!(

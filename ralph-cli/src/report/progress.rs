@@ -2,13 +2,14 @@
 
 use std::{
     io::{IsTerminal as _, Write as _},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::{Event, Observer, printable};
 
-use super::{Names, line};
+use super::{Names, awaited, line};
 
 /// Shows what happens, as it happens.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Progress {
     /// On a terminal: what is under way.
     bar: Option<ProgressBar>,
     names: Names,
+    /// What is waited for, once a wait begins.
+    awaited: Mutex<String>,
 }
 
 impl Progress {
@@ -28,7 +31,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { bar, names }
+        Self { bar, names, awaited: Mutex::default() }
     }
 
     fn say(&self, text: &str) {
@@ -55,6 +58,9 @@ impl Observer for Progress {
     fn on_event(&self, event: &Event) {
         match event {
             Event::Recorded { record, .. } => {
+                if let Some(text) = awaited(&record.fact) {
+                    *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = text;
+                }
                 if let Some(text) = line(&record.fact, self.names) {
                     self.say(&text);
                 }
@@ -63,7 +69,9 @@ impl Observer for Progress {
             Event::Began { step, .. } => {
                 if let Some(bar) = &self.bar {
                     bar.reset_elapsed();
-                    bar.set_message(printable(step));
+                    let awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+                    // A wait is long, and its step's name says nothing.
+                    bar.set_message(if step.starts_with("wait/") { awaited.clone() } else { printable(step) });
                 }
             }
             Event::Live { line, .. } => {

@@ -7,7 +7,7 @@ mod layers;
 
 use std::time::Duration;
 
-use ralph_core::{Budget, Usd, machine::RetryFrom};
+use ralph_core::{Budget, Tier, TierRule, Tiering, Usd, machine::RetryFrom};
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use duration::{parse as parse_duration, show as show_duration};
@@ -21,7 +21,16 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("agent.idle_timeout", "\"20m\""),
     ("agent.model", "(unset)"),
     ("agent.permissions", "\"edits\""),
+    ("agent.prompt", "(unset)"),
     ("agent.require_signal", "false"),
+    ("agent.session", "\"fresh\""),
+    ("agent.tiers.by_size", "false"),
+    ("agent.tiers.high", "(unset)"),
+    ("agent.tiers.high_words", "[]"),
+    ("agent.tiers.low", "(unset)"),
+    ("agent.tiers.low_words", "[]"),
+    ("agent.tiers.standard", "(unset)"),
+    ("agent.tiers.step_up", "false"),
     ("agent.timeout", "\"45m\""),
     ("agent.wait_at_most", "\"6h\""),
     ("budget.blockers_per_phase", "3"),
@@ -138,6 +147,10 @@ pub(crate) struct Agent {
     pub(crate) idle_timeout: Duration,
     pub(crate) env: Vec<String>,
     pub(crate) require_signal: bool,
+    pub(crate) session: Session,
+    /// A template of one's own, by its path from the repository's root.
+    pub(crate) prompt: Option<std::path::PathBuf>,
+    pub(crate) tiers: Tiers,
     #[serde(deserialize_with = "duration::deserialize")]
     pub(crate) wait_at_most: Duration,
 }
@@ -153,7 +166,46 @@ impl Default for Agent {
             idle_timeout: Duration::from_secs(20 * 60),
             env: Vec::new(),
             require_signal: false,
+            session: Session::Fresh,
+            prompt: None,
+            tiers: Tiers::default(),
             wait_at_most: Duration::from_secs(6 * 3600),
+        }
+    }
+}
+
+/// What a session begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Session {
+    /// Nothing.
+    #[default]
+    Fresh,
+    /// What the one before it left in its context.
+    Continue,
+}
+
+/// Models by how strong they are, and which items get which.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tiers {
+    pub(crate) low: Option<String>,
+    pub(crate) standard: Option<String>,
+    pub(crate) high: Option<String>,
+    pub(crate) low_words: Vec<String>,
+    pub(crate) high_words: Vec<String>,
+    pub(crate) by_size: bool,
+    pub(crate) step_up: bool,
+}
+
+impl Tiers {
+    /// Which items get which, in the engine's words. What may be dangerous comes before what is easy.
+    pub(crate) fn tiering(&self) -> Tiering {
+        let rules = [(Tier::High, &self.high_words), (Tier::Low, &self.low_words)];
+        Tiering {
+            rules: rules.into_iter().map(|(tier, words)| TierRule::new(tier, words)).collect(),
+            by_size: self.by_size,
+            step_up: self.step_up,
         }
     }
 }

@@ -15,6 +15,7 @@ mod crashes;
 mod crashes_plan;
 mod hostile;
 mod locks;
+mod loops;
 mod morning;
 mod pauses;
 mod people;

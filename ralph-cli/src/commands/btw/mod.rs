@@ -82,7 +82,8 @@ async fn resume(desk: &Desk, given: &[Given], args: &args::Btw) -> Result<u8, Cl
         let wanted = args.resume || (!args.json && ask::resume(&resumable.project.name)?);
         if wanted {
             anstream::eprintln!("resuming {}", resumable.project.name);
-            let run = args::Run { json: args.json, plan: resumable.plan, ..args::Run::default() };
+            let how = args::How { json: args.json, ..args::How::default() };
+            let run = args::Run { plan: resumable.plan, how, ..args::Run::default() };
             code = Box::pin(super::run::run(&resumable.project.root, &run)).await?;
         }
     }

@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) async fn other(prepared: &Prepared, live: &Holder, args: &args::Run) -> Result<u8, CliError> {
     match prepared.on_conflict {
-        OnConflict::AdoptExisting => follow(prepared, live, args.json).await,
+        OnConflict::AdoptExisting => follow(prepared, live, args.how.json).await,
         OnConflict::Refuse | OnConflict::ArtifactOnly => artifacts(prepared, live, args).await,
     }
 }
@@ -72,6 +72,7 @@ async fn artifacts(prepared: &Prepared, live: &Holder, args: &args::Run) -> Resu
     if let Err(error) = decisions.render() {
         note(&answers::trouble("DECISIONS.md", &error));
     }
-    let check = args::Check { plan: args.plan.clone(), json: args.json, overrides: args.overrides.clone() };
+    let (json, overrides) = (args.how.json, args.how.overrides.clone());
+    let check = args::Check { plan: args.plan.clone(), json, overrides };
     crate::commands::check::check(&prepared.project.root, &check).await
 }

@@ -11,7 +11,10 @@ mod state_page;
 
 use std::{io::Write as _, path::Path, sync::Arc};
 
-use ralph_core::{Event, ItemStatus, Observer as _, Ralph, engine::Artifacts, ledger::learnings, printable};
+use ralph_core::{
+    Event, Evergreen, ItemStatus, Observer as _, PlanSource, Ralph, engine::Artifacts, ledger::learnings,
+    machine::Mode, printable,
+};
 
 use self::{
     hold::{Held, Taken, hold},
@@ -21,19 +24,22 @@ use crate::{
     args,
     crash_point::CrashPoint,
     error::CliError,
+    looping::Loop,
     report::{Events, Names, Progress, count},
-    runs, wire,
+    runs,
+    settings::Session,
+    wire,
 };
 
 pub(crate) use self::{prepare::info, state_page::StatePage};
 
 pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliError> {
     let prepared = prepare(directory, args).await?;
-    if args.dry_run {
+    if args.how.dry_run {
         dry_run::dry_run(&prepared)?;
         return Ok(0);
     }
-    let held = match hold(&prepared, args.new).await? {
+    let held = match hold(&prepared, args.how.new).await? {
         Taken::Held(held) => *held,
         Taken::Other(live) => return adopt::other(&prepared, &live, args).await,
     };
@@ -43,28 +49,34 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     if !held.taken_up {
         finish::catch_up(&prepared, &held.run);
     }
-    greet(&prepared, &held, args.json).await;
+    greet(&prepared, &held, args.how.json).await;
     if swept.killed > 0 {
         note(&format!("ended what a life of this run that was cut off had left running: {}", swept.killed));
     }
     let ralph = build(&prepared, &held)?;
-    let ralph =
-        if args.json { ralph.observe(Events) } else { ralph.observe(Progress::new(Names::of(&prepared.read.plan))) };
+    let ralph = if args.how.json {
+        ralph.observe(Events)
+    } else {
+        ralph.observe(Progress::new(Names::of(&prepared.read.plan)))
+    };
     let ended = {
         let _listening = signals::Listening::with(ralph.switches());
         ralph.run().await
     };
-    finish::finish(&prepared, &held, ended, args.json).await
+    finish::finish(&prepared, &held, ended, args.how.json).await
 }
 
 /// The loop with all its parts, but for who watches.
 fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
-    let Prepared { project, settings, plan, vcs, info, .. } = prepared;
+    let Prepared { project, settings, plan, vcs, info, looped, .. } = prepared;
     let (ledger, for_learnings) = (&project.ledger, project.ledger.clone());
     let recorder = Arc::clone(&held.recorder);
     let crash = CrashPoint::from_environment()?;
     let ralph = crash.ralph(
-        Arc::new(plan.clone()),
+        match looped.mode() {
+            Mode::Items | Mode::Goal => Arc::new(plan.clone()) as Arc<dyn PlanSource>,
+            Mode::Every(_) => Arc::new(Evergreen::new(plan.clone())),
+        },
         wire::agent(settings, project)?,
         Arc::new(wire::verifier(settings)),
         Arc::clone(vcs) as Arc<dyn ralph_core::Vcs>,
@@ -72,6 +84,11 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
     let ralph = crash.records(ralph, runs::journal(ledger), held.run.clone(), Arc::clone(&held.decisions));
     let page = StatePage::new(project.ledger.clone(), plan.clone(), info.plan.clone());
     let mut ralph = ralph
+        .mode(looped.mode())
+        .baseline(looped.verifies())
+        .prompt(wire::prompt(settings, project, looped)?)
+        .tiering(settings.agent.tiers.tiering())
+        .continue_session(settings.agent.session == Session::Continue)
         .budget(settings.budget())
         .attempts(settings.run.attempts)
         .retry_from(settings.run.retry_from)
@@ -85,6 +102,9 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .learnings(move || learnings(&for_learnings))
         .observe(move |event: &Event| recorder.on_event(event))
         .observe(page);
+    if let Loop::Every { until: Some(until), .. } = looped {
+        ralph = ralph.until(wire::until(settings, until));
+    }
     for policy in wire::policies(settings)? {
         ralph = ralph.gate(policy);
     }

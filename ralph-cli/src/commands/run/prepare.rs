@@ -11,6 +11,7 @@ use ralph_vcs::GitVcs;
 use crate::{
     answers, args,
     error::CliError,
+    looping::Loop,
     plan::{MASTER_PLAN, PlanFile, ReadPlan},
     project::{self, Project},
     runs::RunInfo,
@@ -26,6 +27,7 @@ pub(super) struct Prepared {
     /// The plan as it was read.
     pub(super) read: ReadPlan,
     pub(super) info: RunInfo,
+    pub(super) looped: Loop,
     pub(super) vcs: Arc<GitVcs>,
     pub(super) publish: Option<Arc<dyn Publish>>,
     pub(super) notes: Vec<String>,
@@ -35,14 +37,16 @@ pub(super) struct Prepared {
 pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliError> {
     let project = Project::find(directory)?;
     let mut flags = Vec::new();
-    flags.extend(args.iterations.map(|n| format!("budget.iterations={n}")));
-    flags.extend(args.time.as_ref().map(|time| format!("budget.time={time}")));
-    flags.extend(args.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
-    flags.extend(args.tokens.map(|n| format!("budget.tokens={n}")));
-    flags.extend(args.overrides.set.iter().cloned());
+    let how = &args.how;
+    flags.extend(how.iterations.map(|n| format!("budget.iterations={n}")));
+    flags.extend(how.time.as_ref().map(|time| format!("budget.time={time}")));
+    flags.extend(how.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
+    flags.extend(how.tokens.map(|n| format!("budget.tokens={n}")));
+    flags.extend(how.overrides.set.iter().cloned());
     let settings = settings::load(&project.settings(), &flags)?.settings;
     let path = project.plan(args.plan.as_deref())?;
     refuse_a_phase_alone(&project, &path)?;
+    let looped = Loop::of(&path)?;
     let mut plan = PlanFile::open(&project, &path, &settings.verify);
     let mut read = plan.read().map_err(|error| CliError::refused(&error))?;
     if let Some(phase) = &args.phase {
@@ -53,7 +57,7 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     plan = plan.approved(&project, &settings)?;
     let mut notes = Vec::new();
     if let Err(error) = plan.check_approval() {
-        let settled = if args.dry_run { None } else { settle_additions(&project, &settings).await? };
+        let settled = if how.dry_run { None } else { settle_additions(&project, &settings).await? };
         let Some(settled) = settled else { return Err(CliError::plan(&error)) };
         plan.check_approval().map_err(|error| CliError::plan(&error))?;
         read = plan.read().map_err(|error| CliError::refused(&error))?;
@@ -68,14 +72,15 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
         })?;
     }
     let agent = wire::agent(&settings, &project)?;
-    wire::refuse_blind_budgets(&settings, &*agent)?;
+    wire::refuse_what_it_cannot(&settings, &*agent)?;
     wire::policies(&settings)?;
+    wire::prompt(&settings, &project, &looped)?;
     let info = info(&project, &settings, &path, &read);
     let (vcs, found) = open_vcs(&settings, &project, &info, &plan).await?;
     notes.extend(found);
     let publish = wire::publish(&settings, &vcs).await?;
     let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
-    Ok(Prepared { project, settings, plan, read, info, vcs, publish, notes, on_conflict })
+    Ok(Prepared { project, settings, plan, read, info, looped, vcs, publish, notes, on_conflict })
 }
 
 /// Brings answers to their end where one adds items: a crash may have come after the rows, and before the approval knew
@@ -139,7 +144,9 @@ async fn open_vcs(
     plan: &PlanFile,
 ) -> Result<(Arc<GitVcs>, Vec<String>), CliError> {
     let mut control = project.control(&info.plan);
-    control.extend(plan.prds().map_err(|error| CliError::refused(&error))?.iter().map(|prd| project.relative(prd)));
+    let prds = plan.prds().map_err(|error| CliError::refused(&error))?;
+    // One that lies elsewhere is in no checkout.
+    control.extend(prds.iter().map(|prd| project.relative(prd)).filter(|prd| Path::new(prd).is_relative()));
     let options = wire::git(settings, project, &info.branch)?.with_control(control);
     let vcs = GitVcs::open(options).await?;
     let found = vcs.preflight(&Cx::new()).await?;

@@ -6,6 +6,7 @@
 //! - `scan` walks the Markdown once: boxes, headings, stretches that are not read.
 //! - `marks`, `id`, `keys` and `body` read the parts of an item.
 //! - `sections` says which boxes count; `outside` reads what stands around the items; `read` puts it all together.
+//! - `single` makes a PRD of one text.
 //! - `mark` writes a mark into the file; `grow` adds a decision or whole items, with `literal` for other people's words.
 
 pub(super) mod body;
@@ -22,6 +23,7 @@ mod place;
 pub(super) mod read;
 pub(super) mod scan;
 mod sections;
+mod single;
 
 use std::{
     fs, io,

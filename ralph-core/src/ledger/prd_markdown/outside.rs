@@ -93,7 +93,7 @@ impl Draft {
             }
             Key::Checks => self.problems.push(Problem::new(line, "`Checks:` is a key of an item: put it below one")),
             Key::Tier => {
-                self.notes.push(Note::new(line, NoteKind::Key, "`Tier:` is a key of an item: put it below one"))
+                self.notes.push(Note::new(line, NoteKind::Key, "`Tier:` is a key of an item: put it below one"));
             }
         }
         false

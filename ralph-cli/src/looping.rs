@@ -1,0 +1,155 @@
+//! Loops that are no plan of a person's: a goal, and a prompt at an interval.
+//!
+//! Each is a PRD of one item that Ralph writes below `state/`, with a file beside it that says how it is walked. From
+//! there on it is a plan like others: `ralph run` on it goes on with it, and `status`, `log`, `diff` and `btw` know it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use ralph_core::{
+    Digest, Prompt,
+    ledger::{Ledger, Prd},
+    machine::{Every, Mode},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{error::CliError, project};
+
+/// How a plan is walked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Loop {
+    /// One item after the other.
+    #[default]
+    Plan,
+    /// One item, until its verifier passes.
+    Goal,
+    /// A session at an interval.
+    Every {
+        /// When.
+        interval: Every,
+        /// What says that it is enough.
+        until: Option<String>,
+    },
+}
+
+impl Loop {
+    /// How the plan at `path` is walked.
+    pub(crate) fn of(path: &Path) -> Result<Self, CliError> {
+        let beside = path.with_extension("json");
+        match fs::read(&beside) {
+            Ok(bytes) if path.parent().is_some_and(|folder| folder.ends_with(FOLDER)) => {
+                serde_json::from_slice(&bytes).map_err(|error| CliError::failed(beside.display().to_string(), &error))
+            }
+            Ok(_) | Err(_) => Ok(Self::Plan),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self {
+            Self::Plan => Mode::Items,
+            Self::Goal => Mode::Goal,
+            Self::Every { interval, .. } => Mode::Every(*interval),
+        }
+    }
+
+    /// Whether anything that a session leaves is judged.
+    pub(crate) fn verifies(&self) -> bool {
+        match self {
+            Self::Plan | Self::Goal => true,
+            Self::Every { interval, .. } => interval.verified,
+        }
+    }
+
+    /// The usual template of its prompts.
+    pub(crate) fn prompt(&self) -> Prompt {
+        match self {
+            Self::Plan | Self::Goal => Prompt::default(),
+            Self::Every { interval, .. } => Prompt::at_interval(interval),
+        }
+    }
+
+    /// Writes the plan that this loop walks, below `folder`: the same one where the same is asked for again.
+    ///
+    /// # Errors
+    /// Where the text is none, or a command is not one line.
+    pub(crate) fn write(&self, folder: &Path, text: &str, verify: &[String]) -> Result<PathBuf, CliError> {
+        let prd = Prd::single(text, verify).map_err(CliError::usage)?;
+        let loop_ = serde_json::to_vec_pretty(self).map_err(|error| CliError::failed("the loop", &error))?;
+        let digest = Digest::of(&[prd.as_bytes(), &loop_].concat());
+        let words: Vec<&str> = text.split_whitespace().take(5).collect();
+        let words: String = project::slug(&words.join(" ")).chars().take(40).collect();
+        let kind = match self {
+            Self::Plan | Self::Goal => "goal",
+            Self::Every { .. } => "every",
+        };
+        let path = folder.join(format!("{kind}-{}-{}.md", words.trim_end_matches('-'), digest.short()));
+        let fail = |error: std::io::Error| CliError::failed(path.display().to_string(), &error);
+        fs::create_dir_all(folder).map_err(fail)?;
+        fs::write(path.with_extension("json"), loop_).map_err(fail)?;
+        // Its mark is the record of what came of it: it is not written anew.
+        if !path.exists() {
+            fs::write(&path, prd).map_err(fail)?;
+        }
+        Ok(path)
+    }
+}
+
+const FOLDER: &str = "goals";
+
+/// Where the plans of such loops are.
+pub(crate) fn folder(ledger: &Ledger) -> PathBuf {
+    ledger.state().join(FOLDER)
+}
+
+/// `10m`, or `5m..2h` where the agent chooses; `verified` as in [`Every`].
+pub(crate) fn interval(text: &str, verified: bool) -> Result<Every, CliError> {
+    let time = |text: &str| crate::settings::parse_duration(text.trim()).map_err(CliError::usage);
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (min, max) = match text.split_once("..") {
+        Some((min, max)) => (time(min)?, time(max)?),
+        None => (time(text)?, time(text)?),
+    };
+    if min > max {
+        return Err(CliError::usage(format!("`{text}`: the shorter time comes first, as in `5m..2h`")));
+    }
+    // Where the agent does not say: as seldom as is allowed.
+    Ok(Every { usual_ms: ms(max), min_ms: ms(min), max_ms: ms(max), verified })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals() {
+        let read = |text: &str| interval(text, false).map(|every| (every.min_ms, every.usual_ms, every.max_ms));
+        assert_eq!(read("10m").unwrap(), (600_000, 600_000, 600_000));
+        assert_eq!(read("90s .. 2h").unwrap(), (90_000, 7_200_000, 7_200_000));
+        for bad in ["", "soon", "2h..5m", "0s", "1ms", "..5m", "5m.."] {
+            assert_eq!(read(bad).unwrap_err().code, 2, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_same_goal_is_the_same_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let goals = folder.path().join(FOLDER);
+        let verify = ["cargo test".to_owned()];
+        let path = Loop::Goal.write(&goals, "Make it pass!", &verify).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace("[ ]", "[x]")).unwrap();
+        assert_eq!(Loop::Goal.write(&goals, "Make it pass!", &verify).unwrap(), path);
+        assert!(fs::read_to_string(&path).unwrap().contains("[x]"), "what came of it stays");
+        assert_ne!(Loop::Goal.write(&goals, "Make it pass!", &["true".to_owned()]).unwrap(), path);
+        assert_eq!(Loop::of(&path).unwrap(), Loop::Goal);
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(name.starts_with("goal-make-it-pass-"), "{name}");
+        // A file of that kind beside somebody's own plan says nothing.
+        let own = folder.path().join("PRD-P1.md");
+        fs::write(own.with_extension("json"), "\"goal\"").unwrap();
+        assert_eq!(Loop::of(&own).unwrap(), Loop::Plan);
+    }
+}
