@@ -6,19 +6,20 @@
 //! | backend | program | cost and tokens |
 //! | --- | --- | --- |
 //! | [`ClaudeCode`] | `claude` | reported |
-//! | [`CommandAgent`] | any, with the prompt on stdin | unknown |
+//! | [`CommandAgent`] | any, with the prompt on stdin | unknown, or reported in [a few lines of JSON](command) |
 //!
 //! Both run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
 //! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
 //! that says how it is started and how its ending is read.
 
 pub mod claude;
-mod command;
+pub mod command;
 mod exit;
 mod json;
 mod lines;
 mod permissions;
 mod session;
+pub mod wrap;
 
 pub use claude::ClaudeCode;
 pub use command::CommandAgent;

@@ -1,7 +1,8 @@
-//! The laws of the seam, for both backends.
+//! The laws of the seam, for the backends and for what is wrapped around them.
 
 use std::sync::Arc;
 
+use ralph_agents::CommandAgent;
 use ralph_core::{
     AgentBackend,
     testing::suites::agent::{AgentFixture, Behaviour},
@@ -56,9 +57,11 @@ fn fixture(
     })
 }
 
-mod command {
-    use ralph_agents::CommandAgent;
+fn missing_command() -> Arc<dyn AgentBackend> {
+    Arc::new(CommandAgent::new("no-such-agent-anywhere"))
+}
 
+mod command {
     use super::*;
 
     ralph_core::agent_conformance!(async || fixture(
@@ -68,7 +71,28 @@ mod command {
             interrupted: json!({"stdout": "stopped\n"}),
         },
         |fake| Arc::new(fake.command()),
-        || Arc::new(CommandAgent::new("no-such-agent-anywhere")),
+        missing_command,
+    ));
+}
+
+mod protocol {
+    use super::*;
+
+    const HELLO: &str = "{\"ralph\": 1}\n";
+    const USAGE: &str = r#"{"type": "usage", "cost_usd": "0.12", "tokens": {"input": 100, "output": 20}}"#;
+
+    fn prints(result: &str) -> Value {
+        json!({"stdout": format!("{HELLO}{USAGE}\n{result}\n")})
+    }
+
+    ralph_core::agent_conformance!(async || fixture(
+        Prints {
+            well: prints(r#"{"type": "result", "status": "ok", "said": "done"}"#),
+            failure: prints(r#"{"type": "result", "status": "failed", "said": "no"}"#),
+            interrupted: prints(r#"{"type": "result", "status": "failed", "said": "stopped"}"#),
+        },
+        |fake| Arc::new(fake.command().reports_cost().reports_tokens()),
+        missing_command,
     ));
 }
 
@@ -86,4 +110,92 @@ mod claude {
         |fake| Arc::new(fake.claude()),
         || Arc::new(ClaudeCode::new().program("/nowhere/claude")),
     ));
+}
+
+/// A backend around a command: where that keeps the laws, so does the whole.
+mod wrapped {
+    use ralph_agents::wrap::{Fallback, Named, Recorded, Replay, Retry, Tiers};
+
+    use super::*;
+
+    fn around(wrap: fn(Arc<dyn AgentBackend>) -> Arc<dyn AgentBackend>) -> AgentFixture {
+        let fakes = std::sync::Mutex::new(Vec::new());
+        let prints = Prints {
+            well: json!({"stdout": "done\n"}),
+            failure: json!({"stderr": "no\n"}),
+            interrupted: json!({"stdout": "stopped\n"}),
+        };
+        AgentFixture::new(tempfile::tempdir().unwrap(), move |behaviour| {
+            if behaviour == Behaviour::NotInstalled {
+                return Some(wrap(missing_command()));
+            }
+            let reply = reply(behaviour, &prints);
+            let fake = Fake::new(&[reply.clone(), reply]);
+            let agent = fake.command();
+            fakes.lock().unwrap().push(fake);
+            Some(wrap(Arc::new(agent)))
+        })
+    }
+
+    mod retry {
+        use super::*;
+
+        ralph_core::agent_conformance!(async || around(|inner| Arc::new(Retry::new(inner))));
+    }
+
+    mod fallback {
+        use super::*;
+
+        /// The first one is not there, so that it is always the second.
+        fn fallback(inner: Arc<dyn AgentBackend>) -> Arc<dyn AgentBackend> {
+            Arc::new(Fallback::new(Named::new("first", missing_command())).or(inner).unwrap())
+        }
+
+        ralph_core::agent_conformance!(async || around(fallback));
+    }
+
+    mod tiers {
+        use super::*;
+
+        fn tiers(inner: Arc<dyn AgentBackend>) -> Arc<dyn AgentBackend> {
+            Arc::new(Tiers::new(inner).high(Named::new("high", missing_command())).unwrap())
+        }
+
+        ralph_core::agent_conformance!(async || around(tiers));
+    }
+
+    mod recorded {
+        use super::*;
+
+        /// The folder of the cassettes, which goes with the backend.
+        #[derive(Debug)]
+        struct Kept(Recorded, tempfile::TempDir);
+
+        #[ralph_core::async_trait]
+        impl AgentBackend for Kept {
+            fn name(&self) -> &str {
+                self.0.name()
+            }
+            fn capabilities(&self) -> ralph_core::Capabilities {
+                self.0.capabilities()
+            }
+            async fn run(
+                &self,
+                brief: &ralph_core::Brief,
+                cx: &ralph_core::Cx,
+            ) -> Result<ralph_core::SessionReport, ralph_core::AgentError> {
+                let report = self.0.run(brief, cx).await?;
+                // Whatever the law: what was reported is on a cassette that can be played.
+                assert!(Replay::open(self.1.path()).is_ok());
+                Ok(report)
+            }
+        }
+
+        fn recorded(inner: Arc<dyn AgentBackend>) -> Arc<dyn AgentBackend> {
+            let folder = tempfile::tempdir().unwrap();
+            Arc::new(Kept(Recorded::new(inner, folder.path()), folder))
+        }
+
+        ralph_core::agent_conformance!(async || around(recorded));
+    }
 }

@@ -6,5 +6,6 @@ mod command;
 mod conformance;
 mod fake;
 mod fake_agent;
+mod protocol;
 mod real;
 mod transcripts;
