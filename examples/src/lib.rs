@@ -10,4 +10,9 @@ pub struct Readme;
 #[doc = include_str!("../../docs/policies.md")]
 pub struct Policies;
 
+/// And the line of the page about agents of one's own.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/agents-in-any-language.md")]
+pub struct Agents;
+
 pub mod web_decisions;

@@ -209,9 +209,6 @@ impl Printed {
                 Opening::Events => Self::Events(Protocol::default()),
                 Opening::Other(version) => Self::Other(version),
             };
-            if !matches!(self, Self::Text(_)) {
-                return;
-            }
         }
         match self {
             Self::Text(tail) => {

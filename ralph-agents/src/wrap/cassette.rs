@@ -1,8 +1,6 @@
 //! One session as a file.
 //!
-//! JSON, one object: `ralph_cassette` is the version of the format (1), `agent` and `can` are the backend's name and
-//! capabilities, `tier` and `prompt` are of the brief, `report` is the session's, `changes` is what it changed in the
-//! workspace, in the order in which that is done again. Fields that are not known here are passed over.
+//! The format is in the docs of [`Recorded`](super::Recorded).
 
 use std::{
     fs, io,
@@ -251,6 +249,15 @@ mod tests {
         let end = SessionEnd::Unavailable { trouble: Trouble::RateLimit, detail: "slow down".into(), until };
         let path = cassette(end).save(folder.path()).unwrap();
         insta::assert_snapshot!(fs::read_to_string(path).unwrap());
+    }
+
+    #[test]
+    fn the_one_in_the_docs_can_be_read() {
+        let docs = include_str!("recorded.rs").split("/// ```json\n").nth(1).unwrap();
+        let json: String =
+            docs.lines().map_while(|line| line.strip_prefix("/// ")).take_while(|it| *it != "```").collect();
+        let cassette: Cassette = serde_json::from_str(&json).unwrap();
+        assert_eq!((cassette.changes.len(), cassette.report().end), (5, SessionEnd::Finished));
     }
 
     #[test]

@@ -13,9 +13,8 @@ use super::{
 /// what is built on agents, without an agent.
 ///
 /// A cassette is one JSON file in a folder, `0001.json` and so on, in the order in which the sessions end. It holds the
-/// prompt, the tier, the report, and what the session changed in the workspace: files with content and permissions,
-/// links, folders, what was deleted. The workspace is looked at before and after, every file of it; `.git` is left
-/// out, and so is what [`Recorded::leave_out`] names. Content that is no UTF-8 is in hexadecimal digits.
+/// prompt, the tier, the report, and what the session changed in the workspace, which is looked at before and after,
+/// every file of it. `.git` is left out, and so is what [`Recorded::leave_out`] names.
 ///
 /// **Prompt, final message and contents are recorded as they are, secrets included.** Read a cassette before you share
 /// it.
@@ -47,6 +46,32 @@ use super::{
 /// replay.assert_played();
 /// # });
 /// ```
+///
+/// # The format
+///
+/// `ralph_cassette` is its version, `agent` and `can` are name and capabilities of the backend (`cost`, `tokens`, `resume`,
+/// `cost_limit`, `structured`). Fields that are not known are passed over.
+///
+/// ```json
+/// {
+///   "ralph_cassette": 1, "agent": "claude", "can": ["cost", "tokens"], "tier": "standard", "prompt": "Do it.\n",
+///   "report": {
+///     "end": {"kind": "finished"}, "usage": {"cost": "0.25"}, "said": "done", "session_id": "s-1", "compactions": 0
+///   },
+///   "changes": [
+///     {"delete": {"path": "old"}},
+///     {"folder": {"path": "src"}},
+///     {"write": {"path": "src/a", "mode": "644", "content": {"text": "hello\n"}}},
+///     {"write": {"path": "src/b", "mode": "755", "content": {"hex": "00ff"}}},
+///     {"link": {"path": "src/c", "target": "a"}}
+///   ]
+/// }
+/// ```
+///
+/// `kind` is an end in snake case: `finished`, `failed` with `why`, `limit` with `which`, `cancelled`, `unusable` with
+/// `why`, `unavailable` with `trouble`, `detail` and `until`, in milliseconds since the Unix epoch. Besides, a report has
+/// `structured` and `agent`, where there are such. Changes are done again in their order; a `mode` is octal, and content
+/// that is no UTF-8 is in hexadecimal digits.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     inner: Arc<dyn AgentBackend>,

@@ -196,6 +196,7 @@ mod tests {
     #[tokio::test]
     async fn another_prompt_or_tier_fails_where_it_is_asked_to() {
         let (_work, tapes) = recorded().await;
+        fs::remove_file(tapes.path().join("0002.json")).unwrap();
         for (strict, tier, prompt, words) in [
             (
                 true,
@@ -215,6 +216,7 @@ mod tests {
                 end => assert!(!strict, "{end:?}"),
             }
             assert_eq!(again.path().join("b").exists(), !strict);
+            assert_eq!(std::panic::catch_unwind(|| replay.assert_played()).is_err(), strict);
         }
     }
 
