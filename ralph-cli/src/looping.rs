@@ -116,6 +116,9 @@ pub(crate) fn interval(text: &str, verified: bool) -> Result<Every, CliError> {
     if min > max {
         return Err(CliError::usage(format!("`{text}`: the shorter time comes first, as in `5m..2h`")));
     }
+    if min < Duration::from_secs(1) {
+        return Err(CliError::usage(format!("`{text}`: an interval is at least a second")));
+    }
     // Where the agent does not say: as seldom as is allowed.
     Ok(Every { usual_ms: ms(max), min_ms: ms(min), max_ms: ms(max), verified })
 }

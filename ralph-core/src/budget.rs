@@ -179,13 +179,13 @@ impl Usage {
         }
     }
 
-    /// What both used together; unknown where either is.
+    /// What both used together; unknown where either is, an estimate where one is.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let sum = |a: Option<Usd>, b: Option<Usd>| a.zip(b).map(|(a, b)| a + b);
+        let cost = self.known_cost() + other.known_cost();
         Self {
-            cost: sum(self.cost, other.cost),
-            estimate: sum(self.estimate, other.estimate),
+            cost: if let Cost::Reported(sum) = cost { Some(sum) } else { None },
+            estimate: if let Cost::Estimated(sum) = cost { Some(sum) } else { None },
             tokens: self.tokens.zip(other.tokens).map(|(a, b)| Tokens {
                 input: a.input.saturating_add(b.input),
                 output: a.output.saturating_add(b.output),
@@ -421,6 +421,9 @@ mod tests {
         assert_eq!(used.tokens, Some(Tokens { input: 100, ..Tokens::default() }));
         assert_eq!(used.plus(usage(800, 100)).cost, Some(Usd(1_600)));
         assert_eq!(usage(1_600, 200).since(Usage::unknown()), Usage::unknown());
+        let estimated = Usage::unknown().with_estimate(Usd(5));
+        assert_eq!(usage(10, 1).plus(estimated).known_cost(), Cost::Estimated(Usd(15)));
+        assert_eq!(usage(10, 1).plus(Usage::unknown()).known_cost(), Cost::Unknown);
     }
 
     proptest! {

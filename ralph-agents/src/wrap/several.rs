@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_core::{Brief, Clock, Cost, Cx, SessionReport, Usage, Usd};
+use ralph_core::{Brief, Clock, Cx, SessionReport, Usage, Usd};
 
 /// What the sessions of one call used so far, and what is left of the brief's limits for another one.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl<'a> Several<'a> {
 
     /// Takes in what a session came to.
     pub(super) fn add(&mut self, report: &SessionReport) {
-        self.used = Some(self.used.map_or(report.usage, |used| sum(used, report.usage)));
+        self.used = Some(self.used.map_or(report.usage, |used| used.plus(report.usage)));
         self.compactions = self.compactions.saturating_add(report.compactions);
         // Whoever resumes the same session again counts on from there.
         if let Some(resume) = &mut self.brief.resume
@@ -64,18 +64,9 @@ impl<'a> Several<'a> {
     }
 }
 
-/// What both used; the cost is an estimate where one is.
-fn sum(a: Usage, b: Usage) -> Usage {
-    let mut sum = a.plus(b);
-    if let Cost::Estimated(amount) = a.known_cost() + b.known_cost() {
-        sum.estimate = Some(amount);
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
-    use ralph_core::{AttemptId, ItemRef, Resume, RunId, SessionEnd, SystemClock, testing::StillClock};
+    use ralph_core::{AttemptId, Cost, ItemRef, Resume, RunId, SessionEnd, SystemClock, testing::StillClock};
 
     use super::*;
 

@@ -158,7 +158,7 @@ mod tests {
     fn they_can_do_what_all_can_and_have_names_of_their_own() {
         let scripted = ScriptedAgent::new([]);
         let agent = Tiers::new(scripted.clone());
-        assert_eq!(agent.capabilities(), Capabilities::none().with_cost().with_tokens());
+        assert_eq!(agent.capabilities(), scripted.capabilities());
         assert_eq!(agent.clone().high(says("big")).unwrap().capabilities(), Capabilities::none());
         assert!(agent.clone().high(scripted).unwrap_err().to_string().contains("`scripted`"));
         let low = agent.low(says("small")).unwrap();

@@ -2,14 +2,16 @@
 //!
 //! `layers` puts them together: flags, then the environment, then the project's file, then the user's, then defaults.
 
+mod agent;
 mod duration;
 mod layers;
 
 use std::time::Duration;
 
-use ralph_core::{Budget, Tier, TierRule, Tiering, Usd, machine::RetryFrom};
+use ralph_core::{Budget, Usd, machine::RetryFrom};
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub(crate) use agent::{Agent, Backend, Permissions, Reports, Session};
 pub(crate) use duration::{parse as parse_duration, show as show_duration};
 pub(crate) use layers::{Loaded, Value, load};
 
@@ -18,10 +20,13 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("agent.backend", "(unset)"),
     ("agent.command", "[]"),
     ("agent.env", "[]"),
+    ("agent.fallback", "(unset)"),
     ("agent.idle_timeout", "\"20m\""),
     ("agent.model", "(unset)"),
     ("agent.permissions", "\"edits\""),
+    ("agent.prices", "{}"),
     ("agent.prompt", "(unset)"),
+    ("agent.reports", "[]"),
     ("agent.require_signal", "false"),
     ("agent.session", "\"fresh\""),
     ("agent.tiers.by_size", "false"),
@@ -132,96 +137,6 @@ pub(crate) enum OnConflict {
     AdoptExisting,
     /// Check and bring records up to date, without any session
     ArtifactOnly,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Agent {
-    pub(crate) backend: Option<Backend>,
-    pub(crate) command: Vec<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) permissions: Permissions,
-    #[serde(deserialize_with = "duration::deserialize")]
-    pub(crate) timeout: Duration,
-    #[serde(deserialize_with = "duration::deserialize")]
-    pub(crate) idle_timeout: Duration,
-    pub(crate) env: Vec<String>,
-    pub(crate) require_signal: bool,
-    pub(crate) session: Session,
-    /// A template of one's own, by its path from the repository's root.
-    pub(crate) prompt: Option<std::path::PathBuf>,
-    pub(crate) tiers: Tiers,
-    #[serde(deserialize_with = "duration::deserialize")]
-    pub(crate) wait_at_most: Duration,
-}
-
-impl Default for Agent {
-    fn default() -> Self {
-        Self {
-            backend: None,
-            command: Vec::new(),
-            model: None,
-            permissions: Permissions::Edits,
-            timeout: Duration::from_secs(45 * 60),
-            idle_timeout: Duration::from_secs(20 * 60),
-            env: Vec::new(),
-            require_signal: false,
-            session: Session::Fresh,
-            prompt: None,
-            tiers: Tiers::default(),
-            wait_at_most: Duration::from_secs(6 * 3600),
-        }
-    }
-}
-
-/// What a session begins with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Session {
-    /// Nothing.
-    #[default]
-    Fresh,
-    /// What the one before it left in its context.
-    Continue,
-}
-
-/// Models by how strong they are, and which items get which.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct Tiers {
-    pub(crate) low: Option<String>,
-    pub(crate) standard: Option<String>,
-    pub(crate) high: Option<String>,
-    pub(crate) low_words: Vec<String>,
-    pub(crate) high_words: Vec<String>,
-    pub(crate) by_size: bool,
-    pub(crate) step_up: bool,
-}
-
-impl Tiers {
-    /// Which items get which, in the engine's words. What may be dangerous comes before what is easy.
-    pub(crate) fn tiering(&self) -> Tiering {
-        let rules = [(Tier::High, &self.high_words), (Tier::Low, &self.low_words)];
-        Tiering {
-            rules: rules.into_iter().map(|(tier, words)| TierRule::new(tier, words)).collect(),
-            by_size: self.by_size,
-            step_up: self.step_up,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Backend {
-    Claude,
-    Command,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Permissions {
-    Edits,
-    All,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -365,9 +280,7 @@ impl Settings {
         if let Some((name, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("`{name}` must be at least 1"));
         }
-        if self.agent.backend == Some(Backend::Command) && self.agent.command.is_empty() {
-            return Err("`agent.backend = \"command\"` needs `agent.command = [\"program\", \"argument\"]`".to_owned());
-        }
+        self.agent.check()?;
         Ok(())
     }
 }

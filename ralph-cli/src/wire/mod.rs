@@ -1,9 +1,10 @@
 //! Puts the parts together as the settings say.
 
+mod agent;
+
 use std::{path::PathBuf, sync::Arc};
 
 use etcetera::BaseStrategy as _;
-use ralph_agents::{ClaudeCode, CommandAgent, Permissions as AgentPermissions, ProcessOptions};
 use ralph_core::{AgentBackend, DecisionKind, Gate, Prompt, Publish, chain, ledger::Registry};
 use ralph_vcs::{DEFAULT_KEEP, GitOptions, GitPublish, GitVcs};
 use ralph_verify::{
@@ -11,50 +12,14 @@ use ralph_verify::{
     policy::{Action, Dependencies, Paths, PolicyError, Protected},
 };
 
+pub(crate) use agent::agent;
+
 use crate::{
     error::CliError,
     looping::Loop,
     project::Project,
-    settings::{self, Backend, Permissions, Session, Settings},
+    settings::{self, Session, Settings},
 };
-
-/// The agent that the settings name. A relative path to its program counts from the repository's root, wherever the
-/// person stands.
-pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Arc<dyn AgentBackend>, CliError> {
-    let agent = &settings.agent;
-    let options =
-        ProcessOptions { env: agent.env.clone(), idle: Some(agent.idle_timeout), ..ProcessOptions::default() };
-    match agent.backend {
-        None => Err(CliError::usage(
-            "no agent is set: write `[agent]` with `backend = \"claude\"`, or `backend = \"command\"` and `command = […]`, \
-             into ralph-loop/ralph.toml",
-        )),
-        Some(Backend::Claude) => {
-            let mut claude = ClaudeCode::new().options(options).permissions(match agent.permissions {
-                Permissions::Edits => AgentPermissions::Edits,
-                Permissions::All => AgentPermissions::All,
-            });
-            if let Some((program, args)) = agent.command.split_first() {
-                claude = claude.program(at_root(project, program)).args(args);
-            }
-            if let Some(model) = &agent.model {
-                claude = claude.model(model);
-            }
-            Ok(Arc::new(claude))
-        }
-        Some(Backend::Command) => {
-            let Some((program, args)) = agent.command.split_first() else {
-                return Err(CliError::usage("`agent.command` is empty"));
-            };
-            Ok(Arc::new(CommandAgent::new(at_root(project, program)).args(args).options(options)))
-        }
-    }
-}
-
-/// A bare name stays one: it is looked for on the `PATH`.
-fn at_root(project: &Project, program: &str) -> PathBuf {
-    if program.contains('/') { project.root.join(program) } else { PathBuf::from(program) }
-}
 
 /// What the settings ask for and the agent cannot do.
 pub(crate) fn refuse_what_it_cannot(settings: &Settings, agent: &dyn AgentBackend) -> Result<(), CliError> {

@@ -1,0 +1,221 @@
+//! `[agent]`: who works, and as what.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use ralph_agents::wrap::Prices;
+use ralph_core::{Tier, TierRule, Tiering, Usd};
+use serde::Deserialize;
+
+use super::{dollars, duration};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Agent {
+    pub(crate) backend: Option<Backend>,
+    pub(crate) command: Vec<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) permissions: Permissions,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) timeout: Duration,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) idle_timeout: Duration,
+    pub(crate) env: Vec<String>,
+    pub(crate) require_signal: bool,
+    pub(crate) session: Session,
+    /// A template of one's own, by its path from the repository's root.
+    pub(crate) prompt: Option<PathBuf>,
+    pub(crate) tiers: Tiers,
+    /// Another agent or model for when this one is out.
+    pub(crate) fallback: Option<Other>,
+    /// The user's own prices by model; `default` where no model is named.
+    pub(crate) prices: BTreeMap<String, ModelPrices>,
+    /// What a command of one's own reports in the JSON protocol.
+    pub(crate) reports: Vec<Reports>,
+    #[serde(deserialize_with = "duration::deserialize")]
+    pub(crate) wait_at_most: Duration,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            backend: None,
+            command: Vec::new(),
+            model: None,
+            permissions: Permissions::Edits,
+            timeout: Duration::from_secs(45 * 60),
+            idle_timeout: Duration::from_secs(20 * 60),
+            env: Vec::new(),
+            require_signal: false,
+            session: Session::Fresh,
+            prompt: None,
+            tiers: Tiers::default(),
+            fallback: None,
+            prices: BTreeMap::new(),
+            reports: Vec::new(),
+            wait_at_most: Duration::from_secs(6 * 3600),
+        }
+    }
+}
+
+impl Agent {
+    /// What only makes sense together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let own = self.backend.map(|backend| ("agent", backend, &self.command));
+        let other = self.fallback.as_ref().map(|other| ("agent.fallback", other.backend, &other.command));
+        for (table, backend, command) in [own, other].into_iter().flatten() {
+            if backend == Backend::Command && command.is_empty() {
+                return Err(format!(
+                    "`{table}.backend = \"command\"` needs `{table}.command = [\"program\", \"argument\"]`"
+                ));
+            }
+        }
+        if let Some((model, _)) = self.prices.iter().find(|(_, prices)| prices.input.is_none()) {
+            return Err(format!("`agent.prices.{model}` needs `input`, the dollars for a million tokens"));
+        }
+        Ok(())
+    }
+}
+
+/// What a session begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Session {
+    /// Nothing.
+    #[default]
+    Fresh,
+    /// What the one before it left in its context.
+    Continue,
+}
+
+/// An agent that takes over.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Other {
+    pub(crate) backend: Backend,
+    #[serde(default)]
+    pub(crate) command: Vec<String>,
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+}
+
+/// Dollars for a million tokens of each kind.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelPrices {
+    #[serde(deserialize_with = "dollars")]
+    input: Option<Usd>,
+    #[serde(deserialize_with = "dollars")]
+    output: Option<Usd>,
+    #[serde(deserialize_with = "dollars")]
+    cache_read: Option<Usd>,
+    #[serde(deserialize_with = "dollars")]
+    cache_write: Option<Usd>,
+}
+
+impl ModelPrices {
+    /// What is not named costs what input costs: too much is better than nothing.
+    pub(crate) fn of_engine(self) -> Prices {
+        let input = self.input.unwrap_or_default();
+        Prices {
+            input,
+            output: self.output.unwrap_or(input),
+            cache_read: self.cache_read.unwrap_or(input),
+            cache_write: self.cache_write.unwrap_or(input),
+        }
+    }
+}
+
+/// What an agent in any language may report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Reports {
+    Cost,
+    Tokens,
+    Resume,
+}
+
+/// Models by how strong they are, and which items get which.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tiers {
+    pub(crate) low: Option<String>,
+    pub(crate) standard: Option<String>,
+    pub(crate) high: Option<String>,
+    pub(crate) low_words: Vec<String>,
+    pub(crate) high_words: Vec<String>,
+    pub(crate) by_size: bool,
+    pub(crate) step_up: bool,
+}
+
+impl Tiers {
+    /// Which items get which, in the engine's words. What may be dangerous comes before what is easy.
+    pub(crate) fn tiering(&self) -> Tiering {
+        let rules = [(Tier::High, &self.high_words), (Tier::Low, &self.low_words)];
+        Tiering {
+            rules: rules.into_iter().map(|(tier, words)| TierRule::new(tier, words)).collect(),
+            by_size: self.by_size,
+            step_up: self.step_up,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Backend {
+    Claude,
+    Command,
+}
+
+impl Backend {
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Command => "command",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Permissions {
+    Edits,
+    All,
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::Tokens;
+
+    use super::*;
+
+    fn agent(text: &str) -> Result<Agent, String> {
+        let agent: Agent = toml::from_str(text).map_err(|error| error.to_string())?;
+        agent.check().map(|()| agent)
+    }
+
+    #[test]
+    fn prices_are_exact_and_never_too_low() {
+        let agent = agent("prices.\"gpt-x\" = { input = 1.25, output = \"10\", cache_read = 0.125 }").unwrap();
+        let prices = agent.prices["gpt-x"].of_engine();
+        let tokens = Tokens { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 1_000_000 };
+        // 1.25 + 1 + 0.25, and what is written to the cache as what is read.
+        assert_eq!(prices.estimate(tokens).micros(), 3_750_000);
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        for (text, words) in [
+            ("prices.x = { output = 3 }", "agent.prices.x"),
+            ("prices.x = { inptu = 3 }", "inptu"),
+            ("fallback = { backend = \"command\" }", "agent.fallback.command"),
+            ("fallback = { model = \"x\" }", "backend"),
+            ("reports = [\"costs\"]", "costs"),
+            ("session = \"old\"", "old"),
+        ] {
+            let error = agent(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        agent("fallback = { backend = \"claude\", model = \"haiku\" }\nsession = \"continue\"").unwrap();
+    }
+}
