@@ -12,7 +12,8 @@ pub enum Stdin {
     /// Nothing: the end of the file at once.
     #[default]
     Null,
-    /// These bytes, then the end of the file. A process that does not read them is not waited for.
+    /// These bytes, then the end of the file, or what a [`Dialogue`](crate::Dialogue) says. A process that does not read
+    /// them is not waited for.
     Bytes(Vec<u8>),
 }
 

@@ -7,6 +7,7 @@
 //!   whole group is killed and what left the group is swept by a [mark](Command::mark);
 //! - the end of a run is the **child's exit**, never the end of its output: a background process that holds the
 //!   output open delays nothing;
+//! - a program that speaks a protocol over its stdin and stdout is [talked](talk) to, with all of this;
 //! - output goes to [files](Output) by inherited descriptor and is read from there in bounded memory ([`run`]), or, for
 //!   small trusted helpers, into memory up to a limit ([`capture`]).
 //!
@@ -55,6 +56,7 @@ pub use crate::{
     limits::{End, Finished, Limits, StopSignal},
     lines::{CUT_MARK, tail},
     output::Output,
-    run::run,
+    run::{Dialogue, run, talk},
+    stdin::Input,
     sweep::{MARK_VARIABLE, Swept, become_subreaper, sweep},
 };

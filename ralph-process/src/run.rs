@@ -2,7 +2,9 @@
 
 use std::{
     future::Future,
+    io,
     pin::pin,
+    process::ChildStdin,
     time::{Duration, Instant},
 };
 
@@ -13,7 +15,7 @@ use crate::{
     limits::{End, Finished, Limits},
     lines::Follower,
     output::{OpenOutput, Output},
-    stdin::Feed,
+    stdin::{Feed, Input},
     sweep::new_mark,
 };
 
@@ -22,6 +24,53 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 
 /// How many chunks are read before the limits are looked at again.
 const CHUNKS: usize = 16;
+
+/// One side of a conversation with a process, over its stdin and stdout: see [`talk`].
+///
+/// ```
+/// use std::future::pending;
+/// use ralph_process::{Command, Dialogue, End, Input, Limits, Output, Stdin, talk};
+///
+/// /// Answers each line with one more, up to three.
+/// struct Count(u32);
+///
+/// impl Dialogue for Count {
+///     fn line(&mut self, line: &str, input: &mut Input) {
+///         self.0 = line.parse().unwrap();
+///         match self.0 {
+///             3 => input.close(),
+///             number => input.write(format!("{}\n", number + 1).as_bytes()),
+///         }
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let folder = tempfile::tempdir().unwrap();
+/// let echo = Command::new("cat", folder.path()).stdin(Stdin::Bytes(b"1\n".to_vec()));
+/// let (output, mut count) = (Output::merged(folder.path().join("log")), Count(0));
+/// let finished = talk(&echo, &output, &Limits::default(), pending(), &mut count).await.unwrap();
+/// assert_eq!((finished.end, count.0), (End::Exited(0), 3));
+/// # });
+/// ```
+pub trait Dialogue {
+    /// It printed a line; what is to be said to that goes to `input`. Must not block.
+    fn line(&mut self, line: &str, input: &mut Input);
+
+    /// It is to end: the run was cancelled or is at a limit. Whether it was asked to by what was written to `input`; if
+    /// not, it gets the signal. It is killed after [`Limits::grace`] either way.
+    fn ask(&mut self, _input: &mut Input) -> bool {
+        false
+    }
+}
+
+/// A listener who says nothing.
+struct Listener<F>(F);
+
+impl<F: FnMut(&str)> Dialogue for Listener<F> {
+    fn line(&mut self, line: &str, _input: &mut Input) {
+        (self.0)(line);
+    }
+}
 
 /// Runs `command` to its end, with its output in the files of `output`, and hands each line of stdout to `on_line`.
 ///
@@ -44,7 +93,36 @@ pub async fn run(
     output: &Output,
     limits: &Limits,
     cancel: impl Future<Output = ()>,
-    mut on_line: impl FnMut(&str),
+    on_line: impl FnMut(&str),
+) -> Result<Finished, SpawnError> {
+    converse(command, output, limits, cancel, &mut Listener(on_line), Feed::new).await
+}
+
+/// The same with a process that is talked to: its input stays open after what [`Stdin::Bytes`] says first, and
+/// `dialogue` writes to it whenever a line was printed, until it closes it.
+///
+/// What the process does not read is kept for it, so that a dialogue that says much looks at [`Input::waiting`]. With
+/// [`Stdin::Null`] there is nobody to talk to. Everything else is as with [`run`].
+///
+/// # Errors
+/// As with [`run`].
+pub async fn talk(
+    command: &Command,
+    output: &Output,
+    limits: &Limits,
+    cancel: impl Future<Output = ()>,
+    dialogue: &mut impl Dialogue,
+) -> Result<Finished, SpawnError> {
+    converse(command, output, limits, cancel, dialogue, Feed::open).await
+}
+
+async fn converse<'a>(
+    command: &'a Command,
+    output: &Output,
+    limits: &Limits,
+    cancel: impl Future<Output = ()>,
+    dialogue: &mut impl Dialogue,
+    feed: fn(Option<ChildStdin>, &'a [u8]) -> io::Result<Feed<'a>>,
 ) -> Result<Finished, SpawnError> {
     let mut cancel = pin!(cancel);
     let cancelled = tokio::select! {
@@ -67,13 +145,13 @@ pub async fn run(
         Stdin::Bytes(bytes) => bytes,
     };
     let pipe = group.child.stdin.take();
-    let feed = Feed::new(pipe, input).map_err(|error| group.error(error))?;
+    let feed = feed(pipe, input).map_err(|error| group.error(error))?;
 
     let started = Instant::now();
     let mut watch = Watch { limits, files, follower, feed, started, last_output: None, pause: PAUSE.0 };
     let mut reason = tokio::select! {
         biased;
-        reason = watch.until_exit(&group, &mut on_line) => reason?,
+        reason = watch.until_exit(&group, dialogue) => reason?,
         () = &mut cancel => Some(End::Cancelled),
     };
     if reason.is_some() && group.has_exited()? {
@@ -81,12 +159,14 @@ pub async fn run(
     }
     // A flood is not given time to go on.
     if reason.is_some_and(|reason| reason != End::OutputLimit) {
-        group.ask(limits.stop_signal);
-        watch.grace(&group, &mut on_line).await?;
+        if !dialogue.ask(&mut watch.feed.input) {
+            group.ask(limits.stop_signal);
+        }
+        watch.grace(&group, dialogue).await?;
     }
     let (status, swept) = group.end().await?;
     let took = started.elapsed();
-    let cut = watch.finish(&mut on_line).await?;
+    let cut = watch.finish(dialogue).await?;
     Ok(Finished {
         end: reason.unwrap_or_else(|| own_end(status)),
         took,
@@ -109,12 +189,12 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Waits for the exit (`None`) or the first limit. May be dropped and called again.
-    async fn until_exit(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<Option<End>, SpawnError> {
+    async fn until_exit(&mut self, group: &Group, dialogue: &mut impl Dialogue) -> Result<Option<End>, SpawnError> {
         loop {
             if self.turn(group, self.until_limit()).await? {
                 return Ok(None);
             }
-            self.look(on_line)?;
+            self.look(dialogue)?;
             if let Some(end) = self.limit_reached() {
                 return Ok(Some(end));
             }
@@ -122,13 +202,13 @@ impl Watch<'_> {
     }
 
     /// Waits for the exit while there is grace.
-    async fn grace(&mut self, group: &Group, on_line: &mut impl FnMut(&str)) -> Result<(), SpawnError> {
+    async fn grace(&mut self, group: &Group, dialogue: &mut impl Dialogue) -> Result<(), SpawnError> {
         let deadline = Instant::now() + self.limits.grace;
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             if self.turn(group, Some(left)).await? {
                 return Ok(());
             }
-            self.look(on_line)?;
+            self.look(dialogue)?;
             if self.too_much() {
                 return Ok(());
             }
@@ -148,7 +228,7 @@ impl Watch<'_> {
     }
 
     /// Sees what was printed since the last look.
-    fn look(&mut self, on_line: &mut impl FnMut(&str)) -> Result<(), SpawnError> {
+    fn look(&mut self, dialogue: &mut impl Dialogue) -> Result<(), SpawnError> {
         let mut grew = false;
         for sink in self.files.sinks() {
             grew |= sink.grew()?;
@@ -156,8 +236,9 @@ impl Watch<'_> {
         if grew {
             self.last_output = Some(Instant::now());
         }
+        let input = &mut self.feed.input;
         for _ in 0..CHUNKS {
-            if !self.follower.step(on_line)? {
+            if !self.follower.step(&mut |line: &str| dialogue.line(line, input))? {
                 self.pause = if grew { PAUSE.0 } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };
                 return Ok(());
             }
@@ -202,20 +283,21 @@ impl Watch<'_> {
     }
 
     /// Cuts the files to their limit and hands on the rest of the lines. Whether anything was cut.
-    async fn finish(mut self, on_line: &mut impl FnMut(&str)) -> Result<bool, SpawnError> {
+    async fn finish(mut self, dialogue: &mut impl Dialogue) -> Result<bool, SpawnError> {
         let max = self.limits.output_bytes;
         let mut cut = false;
         for sink in self.files.sinks() {
             cut |= sink.cut(max)?;
         }
+        let mut on_line = |line: &str| dialogue.line(line, &mut self.feed.input);
         let mut chunks = 0;
-        while self.follower.step(on_line)? {
+        while self.follower.step(&mut on_line)? {
             chunks += 1;
             if chunks % CHUNKS == 0 {
                 tokio::task::yield_now().await;
             }
         }
-        self.follower.finish(on_line);
+        self.follower.finish(&mut on_line);
         Ok(cut)
     }
 }

@@ -10,4 +10,5 @@ mod limits;
 mod output;
 mod support;
 mod swept;
+mod talk;
 mod tree;
