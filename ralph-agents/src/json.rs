@@ -41,6 +41,11 @@ impl<'a> Object<'a> {
         self.0.get(key).map(|raw| raw.get()).filter(|raw| *raw != "null")
     }
 
+    /// The names of all fields, in any order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// All fields that are objects themselves.
     pub(crate) fn values(&self) -> impl Iterator<Item = Self> {
         self.0.values().filter_map(|raw| Self::read(raw.get()))

@@ -1,4 +1,4 @@
-//! Agent backends for Ralph: Claude Code, any command.
+//! Agent backends for Ralph: Claude Code, any agent of the Agent Client Protocol, any command.
 //!
 //! A backend takes a [`Brief`](ralph_core::Brief), runs one session in the workspace, and reports how it ended and what
 //! it used. It never says whether the work is any good.
@@ -7,11 +7,13 @@
 //! | --- | --- | --- |
 //! | [`ClaudeCode`] | `claude` | reported |
 //! | [`CommandAgent`] | any, with the prompt on stdin | unknown, or reported in [a few lines of JSON](command) |
+//! | [`Acp`] | any that speaks the Agent Client Protocol | as far as it reports them |
 //!
-//! Both run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
+//! All run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
 //! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
 //! that says how it is started and how its ending is read.
 
+pub mod acp;
 pub mod claude;
 pub mod command;
 mod exit;
@@ -21,6 +23,7 @@ mod permissions;
 mod session;
 pub mod wrap;
 
+pub use acp::Acp;
 pub use claude::ClaudeCode;
 pub use command::CommandAgent;
 pub use exit::Exit;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ralph_core::{AgentError, Brief, Cancel, Cx};
-use ralph_process::{Command, End, Limits, Output, SpawnError, StopSignal, env as allowed, tail};
+use ralph_process::{Command, Dialogue, End, Finished, Limits, Output, SpawnError, StopSignal, env as allowed, tail};
 use tempfile::TempDir;
 
 use crate::{exit::Exit, json::one_line};
@@ -94,7 +94,7 @@ pub(crate) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Runs the process to its end. `stop` is for the backend itself, to end it early.
+    /// Runs the process to its end with the prompt as its input. `stop` is for the backend itself, to end it early.
     ///
     /// stdout goes to [`Brief::log`], stderr beside it, with `.stderr` added to the name.
     ///
@@ -108,7 +108,29 @@ impl Start<'_> {
         stop: &Cancel,
         on_line: impl FnMut(&str) + Send,
     ) -> Result<Ended, AgentError> {
-        let program = self.program.display().to_string();
+        let ready = self.ready(options, brief, cx, brief.prompt.clone())?;
+        let Ready { command, output, limits, .. } = &ready;
+        let finished = ralph_process::run(command, output, limits, asked(cx, stop.cancelled()), on_line).await;
+        ready.ended(finished, cx)
+    }
+
+    /// The same with a process that is talked to. `first` is what is said first; `stop` ends it when it is ready.
+    pub(crate) async fn talk(
+        self,
+        options: &ProcessOptions,
+        brief: &Brief,
+        cx: &Cx,
+        first: String,
+        stop: impl Future<Output = ()> + Send,
+        dialogue: &mut (impl Dialogue + Send),
+    ) -> Result<Ended, AgentError> {
+        let ready = self.ready(options, brief, cx, first)?;
+        let Ready { command, output, limits, .. } = &ready;
+        let finished = ralph_process::talk(command, output, limits, asked(cx, stop), dialogue).await;
+        ready.ended(finished, cx)
+    }
+
+    fn ready(self, options: &ProcessOptions, brief: &Brief, cx: &Cx, input: String) -> Result<Ready, AgentError> {
         let path = locate(self.program, &brief.workspace)?;
         let keys = self.keys.iter().map(|&name| name.to_owned());
         let names: Vec<String> = keys.chain(options.env.iter().cloned()).collect();
@@ -121,7 +143,7 @@ impl Start<'_> {
             .envs(brief.env())
             // What a crash of ours leaves behind is found by the id of the run.
             .mark(brief.run.to_string())
-            .stdin(ralph_process::Stdin::Bytes(brief.prompt.clone().into_bytes()));
+            .stdin(ralph_process::Stdin::Bytes(input.into_bytes()));
         let limits = Limits {
             time: [brief.time_limit, cx.time_limit()].into_iter().flatten().min(),
             first_output: options.first_output,
@@ -133,15 +155,31 @@ impl Start<'_> {
         };
         let files = Files::new(brief.log.as_deref())?;
         let output = Output::apart(&files.stdout, &files.stderr);
-        let ask = async {
-            tokio::select! {
-                () = cx.cancel().cancelled() => {}
-                () = stop.cancelled() => {}
-            }
-        };
-        let finished = ralph_process::run(&command, &output, &limits, ask, on_line)
-            .await
-            .map_err(|error| not_started(error, &program))?;
+        Ok(Ready { program: self.program.display().to_string(), command, output, limits, files })
+    }
+}
+
+/// When a session is to end: at the latest when it is cancelled.
+async fn asked(cx: &Cx, stop: impl Future<Output = ()>) {
+    tokio::select! {
+        () = cx.cancel().cancelled() => {}
+        () = stop => {}
+    }
+}
+
+/// A process that can be started.
+struct Ready {
+    program: String,
+    command: Command,
+    output: Output,
+    limits: Limits,
+    files: Files,
+}
+
+impl Ready {
+    fn ended(self, finished: Result<Finished, SpawnError>, cx: &Cx) -> Result<Ended, AgentError> {
+        let Self { program, limits, files, .. } = self;
+        let finished = finished.map_err(|error| not_started(error, &program))?;
         if finished.left_behind > 0 {
             cx.live(&format!("[ended {} processes it left behind]", finished.left_behind));
         }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_agents::{ClaudeCode, CommandAgent, ProcessOptions};
+use ralph_agents::{Acp, ClaudeCode, CommandAgent, ProcessOptions};
 use ralph_core::{AttemptId, Brief, ItemRef, RunId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -60,6 +60,10 @@ impl Fake {
 
     pub(crate) fn claude(&self) -> ClaudeCode {
         ClaudeCode::new().program(PROGRAM).options(self.options())
+    }
+
+    pub(crate) fn acp(&self) -> Acp {
+        Acp::new(PROGRAM).options(self.options())
     }
 
     /// The record of a session.

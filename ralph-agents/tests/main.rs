@@ -1,6 +1,8 @@
 //! The backends as their users see them.
 #![expect(clippy::unwrap_used, reason = "a test helper that fails fails its test")]
 
+mod acp;
+mod acp_transcripts;
 mod claude;
 mod command;
 mod conformance;

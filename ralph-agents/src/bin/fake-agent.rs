@@ -14,13 +14,16 @@
 //!     {"write": {"path": "a/b.txt", "text": "made\n"}}, {"delete": "c.txt"}, {"mkdir": "d"},
 //!     {"symlink": {"path": "link", "target": "a/b.txt"}}, {"chmod": {"path": "d", "mode": "700"}},
 //!     {"sh": "git add -A"}, {"spawn": {"sh": "sleep 600", "apart": "session"}},
-//!     {"delay_ms": 20}, {"wait_for": "go"}, "hang"
+//!     {"delay_ms": 20}, {"wait_for": "go"}, "hang",
+//!     {"hear": "session/prompt"}, {"answer": {"to": "session/prompt", "with": {"result": {}}}}, "hear_end"
 //!   ],
 //!   "exit": 0
 //! }
 //! ```
 //!
-//! - Everything but `steps` can be left out. `stdin` is `read` (to its end, before the first step) or `ignore`.
+//! - Everything but `steps` can be left out. `stdin` is `read` (to its end, before the first step), `ignore`, or `talk`.
+//! - In a talk, `hear` waits for a line of stdin that has this text in it, `hear_end` for its end. `answer` prints an
+//!   answer to the last request with this `method`. What was heard is in `heard` of the session's record.
 //! - File effects happen below the current folder. `stdout_file` and `wait_for` are looked for in `FAKE_AGENT_DIR`, an
 //!   absolute path as it is.
 //! - `sh` finds the folder of the session's record in `FAKE_AGENT_CALL`; a line that fails is exit status 99.
@@ -30,20 +33,24 @@
 //! - Signals are heeded between steps and in `delay_ms`, `wait_for` and `hang`.
 //! - A reply that is missing or not understood is exit status 99 and a line on stderr.
 //!
-//! Each session leaves a record in `calls/<n>/`: `prompt` (what came on stdin), `call.json` (`args`, `cwd`, `pid`, the
+//! Each session leaves a record in `calls/<n>/`: `prompt` (what came on stdin, or in a talk by `session/prompt`), `call.json` (`args`, `cwd`, `pid`, the
 //! names of all variables in `env`, the values of `RALPH_*` in `ralph`), `children` (the pids of what it spawned, one a
 //! line) and, after the last step, `done`.
 
 use std::{
+    collections::HashMap,
     env, fs, future,
-    io::{self, Read, Write},
+    io::{self, BufRead, Read, Write},
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
+    sync::mpsc::{Receiver, TryRecvError, channel},
+    thread,
     time::Duration,
 };
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
 
 type Fallible<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -67,6 +74,7 @@ enum Stdin {
     #[default]
     Read,
     Ignore,
+    Talk,
 }
 
 #[derive(Debug, Deserialize)]
@@ -124,6 +132,12 @@ enum Step {
     },
     DelayMs(u64),
     WaitFor(PathBuf),
+    Hear(String),
+    Answer {
+        to: String,
+        with: Map<String, Value>,
+    },
+    HearEnd,
     Hang,
 }
 
@@ -171,6 +185,7 @@ async fn session() -> Fallible<u8> {
         io::stdin().read_to_end(&mut prompt)?;
     }
     record(&call, &prompt)?;
+    let mut ears = Ears::new(reply.stdin == Stdin::Talk, &call);
 
     let came = async {
         match &mut awaited {
@@ -179,14 +194,14 @@ async fn session() -> Fallible<u8> {
         }
     };
     let (rest, exit) = tokio::select! {
-        done = play(&reply.steps, &dir, &call) => { done?; (None, &reply.exit) }
+        done = play(&reply.steps, &dir, &call, &mut ears) => { done?; (None, &reply.exit) }
         () = came => match &reply.on_signal {
             Some(on) => (Some(&on.steps), &on.exit),
             None => (None, &reply.exit),
         },
     };
     if let Some(steps) = rest {
-        play(steps, &dir, &call).await?;
+        play(steps, &dir, &call, &mut ears).await?;
     }
     fs::write(call.join("done"), "")?;
     match exit {
@@ -218,7 +233,7 @@ fn record(call: &Path, prompt: &[u8]) -> Fallible {
     let vars: Vec<(String, String)> = env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .collect();
-    let ralph: serde_json::Map<_, _> = vars
+    let ralph: Map<_, _> = vars
         .iter()
         .filter(|(name, _)| name.starts_with("RALPH_"))
         .map(|(name, value)| (name.clone(), value.clone().into()))
@@ -235,7 +250,7 @@ fn record(call: &Path, prompt: &[u8]) -> Fallible {
     Ok(fs::rename(call.join("call.tmp"), call.join("call.json"))?)
 }
 
-async fn play(steps: &[Step], dir: &Path, call: &Path) -> Fallible {
+async fn play(steps: &[Step], dir: &Path, call: &Path, ears: &mut Ears) -> Fallible {
     for step in steps {
         tokio::task::yield_now().await;
         match step {
@@ -271,10 +286,71 @@ async fn play(steps: &[Step], dir: &Path, call: &Path) -> Fallible {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             }
+            Step::Hear(text) => ears.hear(text).await?,
+            Step::Answer { to, with } => {
+                let id = ears.ids.get(to).ok_or(format!("`{to}` was not heard"))?;
+                let mut answer = with.clone();
+                answer.extend([("jsonrpc".to_owned(), "2.0".into()), ("id".to_owned(), id.clone())]);
+                out(format!("{}\n", Value::from(answer)).as_bytes())?;
+            }
+            Step::HearEnd => while ears.line().await?.is_some() {},
             Step::Hang => future::pending().await,
         }
     }
     Ok(())
+}
+
+/// What is heard on stdin in a talk.
+struct Ears {
+    lines: Option<Receiver<String>>,
+    /// The ids of requests, by method.
+    ids: HashMap<String, Value>,
+    call: PathBuf,
+}
+
+impl Ears {
+    fn new(talk: bool, call: &Path) -> Self {
+        // A thread, which ends with the program: a runtime would wait for its last line.
+        let lines = talk.then(|| {
+            let (sender, lines) = channel();
+            thread::spawn(move || {
+                io::stdin().lock().lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+            });
+            lines
+        });
+        Self { lines, ids: HashMap::new(), call: call.to_owned() }
+    }
+
+    async fn hear(&mut self, text: &str) -> Fallible {
+        loop {
+            match self.line().await? {
+                Some(line) if line.contains(text) => return Ok(()),
+                Some(_) => {}
+                None => return Err(format!("`{text}` was never heard").into()),
+            }
+        }
+    }
+
+    /// The next line; nothing at the end.
+    async fn line(&mut self) -> Fallible<Option<String>> {
+        let lines = self.lines.as_ref().ok_or("there is no talk")?;
+        let line = loop {
+            match lines.try_recv() {
+                Ok(line) => break line,
+                Err(TryRecvError::Disconnected) => return Ok(None),
+                Err(TryRecvError::Empty) => tokio::time::sleep(Duration::from_millis(2)).await,
+            }
+        };
+        writeln!(fs::OpenOptions::new().create(true).append(true).open(self.call.join("heard"))?, "{line}")?;
+        let message: Value = serde_json::from_str(&line)?;
+        if let Some(method) = message["method"].as_str() {
+            self.ids.insert(method.to_owned(), message["id"].clone());
+            if let Some(prompt) = message["params"]["prompt"][0]["text"].as_str() {
+                fs::write(self.call.join("prompt"), prompt)?;
+            }
+        }
+        Ok(Some(line))
+    }
 }
 
 fn out(bytes: &[u8]) -> Fallible {
