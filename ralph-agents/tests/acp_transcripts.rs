@@ -223,6 +223,20 @@ fn reasons_to_stop() {
     assert!(silent.starts_with("unavailable, no result"), "{silent}");
 }
 
+/// The older codex-acp ends its turn as cancelled where it is not given a permission.
+#[test]
+fn a_turn_that_ends_for_want_of_a_permission_has_failed() {
+    let mut case = case("codex-zed/deny");
+    let (_, outcome) = replay(&case, task(&case));
+    // The control: here an edit is allowed, so that the recorded end has no reason.
+    assert!(end(&outcome).starts_with("unavailable, no result"), "{outcome:?}");
+    let text = String::from_utf8(case.stdout).unwrap();
+    case.stdout = text.replace("\"kind\":\"edit\"", "\"kind\":\"execute\"").into_bytes();
+    let (said, outcome) = replay(&case, task(&case));
+    assert_eq!(said.last().unwrap()["result"]["outcome"]["optionId"], "abort");
+    assert!(end(&outcome).starts_with("Failed("), "{outcome:?}");
+}
+
 #[test]
 fn classes_of_errors() {
     for (error, expected) in [

@@ -9,7 +9,10 @@ use ralph_core::{
 };
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, transcript};
+use crate::{
+    acp::{done, leaves, talk},
+    fake::{Fake, transcript},
+};
 
 const HEART: &str = "while :; do echo x >> heartbeat; sleep 0.02; done";
 const BEATS: &str = "until [ -s heartbeat ]; do sleep 0.01; done";
@@ -38,9 +41,18 @@ fn reply(behaviour: Behaviour, prints: &Prints) -> Value {
     }
 }
 
+/// A fixture of an agent that only prints.
+fn printing(
+    prints: Prints,
+    real: fn(&Fake) -> Arc<dyn AgentBackend>,
+    missing: fn() -> Arc<dyn AgentBackend>,
+) -> AgentFixture {
+    fixture(move |behaviour| reply(behaviour, &prints), real, missing)
+}
+
 /// A fixture whose fakes live as long as it does.
 fn fixture(
-    prints: Prints,
+    reply: impl Fn(Behaviour) -> Value + Send + Sync + 'static,
     real: fn(&Fake) -> Arc<dyn AgentBackend>,
     missing: fn() -> Arc<dyn AgentBackend>,
 ) -> AgentFixture {
@@ -49,7 +61,7 @@ fn fixture(
         if behaviour == Behaviour::NotInstalled {
             return Some(missing());
         }
-        let reply = reply(behaviour, &prints);
+        let reply = reply(behaviour);
         let fake = Fake::new(&[reply.clone(), reply]);
         let agent = real(&fake);
         fakes.lock().unwrap().push(fake);
@@ -64,7 +76,7 @@ fn missing_command() -> Arc<dyn AgentBackend> {
 mod command {
     use super::*;
 
-    ralph_core::agent_conformance!(async || fixture(
+    ralph_core::agent_conformance!(async || printing(
         Prints {
             well: json!({"stdout": "done\n"}),
             failure: json!({"stderr": "no\n"}),
@@ -85,7 +97,7 @@ mod protocol {
         json!({"stdout": format!("{HELLO}{USAGE}\n{result}\n")})
     }
 
-    ralph_core::agent_conformance!(async || fixture(
+    ralph_core::agent_conformance!(async || printing(
         Prints {
             well: prints(r#"{"type": "result", "status": "ok", "said": "done"}"#),
             failure: prints(r#"{"type": "result", "status": "failed", "said": "no"}"#),
@@ -101,7 +113,7 @@ mod claude {
 
     use super::*;
 
-    ralph_core::agent_conformance!(async || fixture(
+    ralph_core::agent_conformance!(async || printing(
         Prints {
             well: json!({"stdout_file": transcript("success")}),
             failure: json!({"stdout_file": transcript("stop-max-tokens")}),
@@ -198,4 +210,51 @@ mod wrapped {
 
         ralph_core::agent_conformance!(async || around(recorded));
     }
+}
+
+/// What an agent does in a conversation, ending well with this result.
+fn conversation(behaviour: Behaviour, result: &Value) -> Value {
+    let heart = vec![json!({"spawn": {"sh": HEART, "apart": "session"}}), json!({"sh": BEATS})];
+    let refusal = json!({"stopReason": "refusal"});
+    match behaviour {
+        Behaviour::WritesFile => {
+            let work = vec![json!({"write": {"path": "work", "text": "done\n"}}), json!({"sh": COPY})];
+            talk(&[work, done(result), leaves()])
+        }
+        Behaviour::Fails => talk(&[done(&refusal), leaves()]),
+        Behaviour::LeavesSomething => talk(&[heart, done(result), leaves()]),
+        _ => {
+            let cancelled = json!({"stopReason": "cancelled"});
+            talk(&[heart, vec![json!({"hear": "\"session/cancel\""})], done(&cancelled), leaves()])
+        }
+    }
+}
+
+mod acp {
+    use ralph_agents::Acp;
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || fixture(
+        |behaviour| conversation(behaviour, &json!({"stopReason": "end_turn"})),
+        |fake| Arc::new(fake.acp()),
+        || Arc::new(Acp::new("no-such-agent-anywhere")),
+    ));
+}
+
+/// An agent that keeps what its user promised for it.
+mod acp_with_tokens {
+    use ralph_agents::Acp;
+    use ralph_core::Capabilities;
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || fixture(
+        |behaviour| {
+            let usage = json!({"inputTokens": 300, "outputTokens": 60, "totalTokens": 360});
+            conversation(behaviour, &json!({"stopReason": "end_turn", "usage": usage}))
+        },
+        |fake| Arc::new(fake.acp().reports(Capabilities::none().with_tokens())),
+        || Arc::new(Acp::new("/nowhere/agent")),
+    ));
 }

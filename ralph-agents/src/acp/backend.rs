@@ -156,19 +156,19 @@ impl AgentBackend for Acp {
             tokio::time::sleep(LEAVE.min(options.grace)).await;
         };
         let waiting_max = WAITING_MAX.saturating_add(2 * brief.prompt.len());
-        let mut session = Session { client, cx, over: &over, waiting_max };
+        let mut session = Session { client, cx, over: &over, waiting_max, cut_short: false };
         let ended = start.talk(&options, brief, cx, first, leave, &mut session).await?;
 
-        let client = session.client;
-        let cut_short = client.cut_short() || !client.is_over();
+        let came_to_an_end = session.client.is_over() && !session.cut_short;
         // The exit after a signal of ours says nothing.
         let exit = if let How::Exit(exit) = ended.how { exit } else { Exit::Signal(15) };
-        let mut outcome = client.outcome(exit, &ended.stderr);
+        let mut outcome = session.client.outcome(exit, &ended.stderr);
         match ended.how {
-            How::Cancelled if cut_short => outcome.end = Ok(SessionEnd::Cancelled),
-            How::Limit(which) if cut_short => outcome.end = Ok(SessionEnd::Limit(which)),
-            // It had come to its end, and only did not go by itself.
-            How::Exit(_) | How::Cancelled | How::Limit(_) => {}
+            // It may only not have gone by itself.
+            How::Exit(_) => {}
+            _ if came_to_an_end => {}
+            How::Cancelled => outcome.end = Ok(SessionEnd::Cancelled),
+            How::Limit(which) => outcome.end = Ok(SessionEnd::Limit(which)),
         }
         if outcome.denied > 0 {
             cx.live(&format!("[{} tool calls were not permitted]", outcome.denied));
@@ -184,6 +184,8 @@ struct Session<'a> {
     /// Turned on when the agent may leave.
     over: &'a Cancel,
     waiting_max: usize,
+    /// Asked to end while it was at work.
+    cut_short: bool,
 }
 
 impl Dialogue for Session<'_> {
@@ -200,6 +202,7 @@ impl Dialogue for Session<'_> {
     }
 
     fn ask(&mut self, input: &mut Input) -> bool {
+        self.cut_short |= !self.client.is_over();
         let words = self.client.cancel();
         if let Some(words) = &words {
             say(words, input);

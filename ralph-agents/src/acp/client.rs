@@ -106,7 +106,7 @@ pub(crate) struct Talk {
     settings: VecDeque<(&'static str, Value)>,
     /// It was asked to end.
     asked: bool,
-    /// Whether it was, before it came to an end by itself.
+    /// Whether it was before it came to an end by itself.
     pub(crate) cut_short: bool,
     pub(crate) agent: Option<String>,
     pub(crate) session_id: Option<String>,
@@ -162,7 +162,8 @@ impl Client {
         self.talk.line(line, say, live);
     }
 
-    /// What to say to an agent that is to end: nothing where it is not at work, and is to be ended otherwise.
+    /// What to say to an agent that is to end: nothing where it is not at work, and is to be ended otherwise. If it was not
+    /// over yet, the outcome is [`SessionEnd::Cancelled`](ralph_core::SessionEnd::Cancelled).
     pub fn cancel(&mut self) -> Option<String> {
         let talk = &mut self.talk;
         talk.asked = true;
@@ -181,11 +182,6 @@ impl Client {
     /// Gives up on it: it does not read what it is told.
     pub(crate) fn give_up(&mut self) {
         self.talk.fail(Failure::Deaf);
-    }
-
-    /// Whether it was asked to end before it came to an end by itself.
-    pub(crate) fn cut_short(&self) -> bool {
-        self.talk.cut_short
     }
 
     /// How many lines were skipped because they were too long.

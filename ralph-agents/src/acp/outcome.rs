@@ -36,6 +36,8 @@ pub struct Outcome {
 impl Outcome {
     pub(crate) fn of(talk: Talk, exit: Exit, stderr: &str) -> Self {
         let end = match (&talk.failure, &talk.stop) {
+            // Whatever it said to that.
+            _ if talk.cut_short => Ok(SessionEnd::Cancelled),
             (Some(failure), _) => failure.end(),
             (None, Some(stop)) => Ok(stop.end(&talk)),
             (None, None) => without_answer(&talk, exit, stderr),
@@ -85,10 +87,10 @@ impl Stop {
         let told = &talk.told;
         let used = self.tokens.is_some_and(|tokens| tokens != Tokens::default());
         match self.reason.as_deref() {
-            Some("end_turn") if told.system_error => no_result(match one_line(&told.message.text, DETAIL_MAX) {
-                words if words.is_empty() => "ended its turn after an error".into(),
-                words => words,
-            }),
+            Some("end_turn") if told.system_error => {
+                let words = [&told.message.aside, &told.message.text].into_iter().find(|words| !words.is_empty());
+                no_result(words.map_or("ended its turn after an error".into(), |words| one_line(words, DETAIL_MAX)))
+            }
             Some("end_turn") if !(used || told.acted) && told.message.text.is_empty() => {
                 no_result("ended its turn without a word".into())
             }

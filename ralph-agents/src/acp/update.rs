@@ -62,6 +62,8 @@ impl Told {
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     pub(crate) text: String,
+    /// What the adapter last said on its own behalf, one line.
+    pub(crate) aside: String,
     id: Option<String>,
     /// Something else came since its last chunk.
     paused: bool,
@@ -74,6 +76,7 @@ impl Message {
         // Where messages have ids, what has none is the adapter's own: a warning, an error.
         if id.is_none() && self.id.is_some() {
             self.pause(live);
+            self.aside = one_line(text, 300);
             text.lines().for_each(live);
             return;
         }
