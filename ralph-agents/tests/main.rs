@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test helper that fails fails its test")]
 
 mod acp;
+mod acp_client;
 mod acp_transcripts;
 mod claude;
 mod command;

@@ -155,11 +155,12 @@ impl AgentBackend for Acp {
             over.cancelled().await;
             tokio::time::sleep(LEAVE.min(options.grace)).await;
         };
-        let waiting_max = WAITING_MAX.saturating_add(2 * brief.prompt.len());
-        let mut session = Session { client, cx, over: &over, waiting_max, cut_short: false };
+        // As JSON, a byte of the prompt is at most six.
+        let waiting_max = WAITING_MAX.saturating_add(brief.prompt.len().saturating_mul(6));
+        let mut session = Session { client, cx, over: &over, waiting_max };
         let ended = start.talk(&options, brief, cx, first, leave, &mut session).await?;
 
-        let came_to_an_end = session.client.is_over() && !session.cut_short;
+        let came_to_an_end = session.client.came_to_an_end();
         // The exit after a signal of ours says nothing.
         let exit = if let How::Exit(exit) = ended.how { exit } else { Exit::Signal(15) };
         let mut outcome = session.client.outcome(exit, &ended.stderr);
@@ -184,8 +185,6 @@ struct Session<'a> {
     /// Turned on when the agent may leave.
     over: &'a Cancel,
     waiting_max: usize,
-    /// Asked to end while it was at work.
-    cut_short: bool,
 }
 
 impl Dialogue for Session<'_> {
@@ -202,7 +201,6 @@ impl Dialogue for Session<'_> {
     }
 
     fn ask(&mut self, input: &mut Input) -> bool {
-        self.cut_short |= !self.client.is_over();
         let words = self.client.cancel();
         if let Some(words) = &words {
             say(words, input);

@@ -179,6 +179,11 @@ impl Client {
         self.talk.stage == Stage::Over
     }
 
+    /// Whether it is over and was not cut short.
+    pub(crate) fn came_to_an_end(&self) -> bool {
+        self.is_over() && !self.talk.cut_short
+    }
+
     /// Gives up on it: it does not read what it is told.
     pub(crate) fn give_up(&mut self) {
         self.talk.fail(Failure::Deaf);

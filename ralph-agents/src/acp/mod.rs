@@ -11,9 +11,10 @@
 //!
 //! [`Permissions::All`] chooses the mode that approves everything, where the agent offers one that is known here
 //! (`bypassPermissions`, `agent-full-access`, `full-access`, `yolo`), and allows what it asks for all the same.
-//! [`Permissions::Edits`] leaves the mode to the agent and allows what touches files (`edit`, `delete`, `move`, `read`,
-//! `search`) or nothing (`think`), by the tool call's `kind`; `execute`, `fetch` and what has no kind are rejected. The
-//! answer is an option of the *kind* `allow_once` or `reject_once`, so that nothing is remembered beyond the session
+//! [`Permissions::Edits`] allows what touches files (`edit`, `delete`, `move`, `read`, `search`) or nothing (`think`), by the
+//! tool call's `kind`; `execute`, `fetch` and what has no kind are rejected. It leaves the mode to the agent, which asks for
+//! nothing that its own mode lets it do: name a stricter one ([`Acp::mode`]: `acceptEdits`, `autoEdit`) where that matters.
+//! The answer is an option of the *kind* `allow_once` or `reject_once`, so that nothing is remembered beyond the session
 //! (`allow_always` only under `All`, where there is no other); where no option fits, it is `cancelled`.
 //!
 //! To end a session early, or at a limit, it is told `session/cancel`, and killed where it has not answered the prompt within the grace

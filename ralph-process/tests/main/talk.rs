@@ -61,7 +61,8 @@ async fn a_program_that_answers_is_answered_until_its_input_is_closed() {
         }
         _ => {}
     });
-    let finished = run(&Place::new(), ANSWERS, "one\n", &Limits::default(), &mut talker).await;
+    let limits = Limits::time(Duration::from_secs(15));
+    let finished = run(&Place::new(), ANSWERS, "one\n", &limits, &mut talker).await;
     assert_eq!(finished.end, End::Exited(3));
     assert_eq!(talker.lines, ["got one", "got two", "got three", "end"]);
 }
@@ -89,7 +90,7 @@ async fn much_arrives_whole_and_in_order() {
     });
     // More than a pipe holds is on its way while the next piece is asked for.
     let script = "seq 100; cat > copy";
-    let finished = run(&place, script, "first\n", &Limits::default(), &mut talker).await;
+    let finished = run(&place, script, "first\n", &Limits::time(Duration::from_secs(15)), &mut talker).await;
     assert_eq!(finished.end, End::Exited(0));
     assert!(std::fs::read_to_string(place.path("copy")).unwrap() == format!("first\n{said}"));
 }
