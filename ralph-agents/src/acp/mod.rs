@@ -17,8 +17,9 @@
 //! The answer is an option of the *kind* `allow_once` or `reject_once`, so that nothing is remembered beyond the session
 //! (`allow_always` only under `All`, where there is no other); where no option fits, it is `cancelled`.
 //!
-//! To end a session early, or at a limit, it is told `session/cancel`, and killed where it has not answered the prompt within the grace
-//! time. After the answer its input is closed, and one that stays all the same is ended: that is no failure.
+//! To end a session early, or at a limit, it is told `session/cancel`, and killed where it has not answered the prompt
+//! within the grace time. After the answer its input is closed, and one that stays all the same is ended: that is no
+//! failure.
 //!
 //! # How an ending is read
 //!
