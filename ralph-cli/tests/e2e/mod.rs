@@ -4,6 +4,7 @@ mod plans;
 mod support;
 mod terminal;
 
+mod agents;
 mod answers;
 mod answers_crash;
 mod answers_terminal;
