@@ -72,6 +72,13 @@ pub(crate) enum How {
     Cancelled,
 }
 
+impl How {
+    /// The exit, as far as it says anything: that after a signal of ours does not.
+    pub(crate) fn exit(&self) -> Exit {
+        if let Self::Exit(exit) = self { *exit } else { Exit::Signal(2) }
+    }
+}
+
 /// What is left of a process.
 #[derive(Debug)]
 pub(crate) struct Ended {

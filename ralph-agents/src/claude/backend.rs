@@ -2,14 +2,13 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use ralph_core::{AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionEnd, SessionReport, async_trait};
+use ralph_core::{AgentBackend, AgentError, Brief, Cancel, Capabilities, Cx, SessionReport, async_trait};
 use ralph_process::StopSignal;
 
 use crate::{
-    claude::{outcome::Outcome, stream::Transcript},
-    exit::Exit,
+    claude::stream::Transcript,
     permissions::{Permissions, is_root},
-    session::{How, ProcessOptions, Start, is_on},
+    session::{ProcessOptions, Start, is_on},
 };
 
 /// Its first event comes within a second; servers that it starts first can take longer.
@@ -217,33 +216,14 @@ impl AgentBackend for ClaudeCode {
             }
         };
         let ended = start.run(&options, brief, cx, &refused, on_line).await?;
-        let mut outcome = outcome(transcript, ended.how, &ended.stderr, cx);
+        let (login_refused, in_trouble) = (transcript.login_refused(), transcript.in_trouble());
+        let outcome = transcript.outcome(ended.how.exit(), &ended.stderr);
+        let mut outcome = outcome.ended(ended.how, login_refused, in_trouble, cx);
         if let Some(resume) = &brief.resume {
             outcome.usage = outcome.usage.since(resume.before);
         }
-        if outcome.denied > 0 {
-            cx.live(&format!("[{} tool calls were not permitted]", outcome.denied));
-        }
         outcome.into_report()
     }
-}
-
-/// What came of it, where the transcript alone does not say: that we ended it, and why.
-fn outcome(transcript: Transcript, how: How, stderr: &str, cx: &Cx) -> Outcome {
-    let (login_refused, in_trouble) = (transcript.login_refused(), transcript.in_trouble());
-    // The exit after a signal of ours says nothing.
-    let exit = if let How::Exit(exit) = how { exit } else { Exit::Signal(2) };
-    let mut outcome = transcript.outcome(exit, stderr);
-    match how {
-        How::Exit(_) => {}
-        // Ended because of it.
-        _ if login_refused && !cx.cancel().is_cancelled() => {}
-        How::Cancelled => outcome.end = Ok(SessionEnd::Cancelled),
-        // It was waiting for its provider. That is not the item's fault, and the transcript says which trouble it was.
-        How::Limit(_) if in_trouble => {}
-        How::Limit(which) => outcome.end = Ok(SessionEnd::Limit(which)),
-    }
-    outcome
 }
 
 /// Claude Code itself refuses this as root, on stderr and after its start; said before, it comes with advice.

@@ -56,5 +56,4 @@ mod outcome;
 mod stream;
 
 pub use backend::ClaudeCode;
-pub use outcome::Outcome;
 pub use stream::Transcript;

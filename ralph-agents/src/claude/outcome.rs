@@ -2,88 +2,48 @@
 
 use std::time::{Duration, SystemTime};
 
-use ralph_core::{AgentError, SessionEnd, SessionReport, Trouble, Usage, Usd, chain};
+use ralph_core::{AgentError, SessionEnd, SessionReport, Trouble, Usage, Usd};
 
 use crate::{
     claude::stream::Facts,
     exit::Exit,
     json::{Object, end_of, one_line},
+    outcome::{DETAIL_MAX, Outcome, refused, unavailable},
 };
 
-/// How much of the agent's own words for a failure is kept, in characters.
-const DETAIL_MAX: usize = 300;
-
-/// What came of a session.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// How it ended, or why there was none.
-    pub end: Result<SessionEnd, AgentError>,
-    /// What it used: totals of the last result, subagents included. Unknown without a result.
-    pub usage: Usage,
-    /// The final message: of the last result where that is no error, else the last text of the main agent.
-    pub said: String,
-    /// The structured output (`--json-schema`), as JSON text.
-    pub structured: Option<String>,
-    /// The id under which Claude Code keeps the session.
-    pub session_id: Option<String>,
-    /// How often the context was compacted.
-    pub compactions: u32,
-    /// How many tool calls were not permitted.
-    pub denied: u32,
-}
-
-impl Outcome {
-    pub(crate) fn of(facts: Facts, mut usage: Usage, exit: Exit, stderr: &str) -> Self {
-        let end = match &facts.result {
-            Some(result) if result.is_error => broken(result, &facts),
-            Some(result) => Ok(ended(result, exit)),
-            None => without_result(&facts, exit, stderr),
-        };
-        let (mut said, mut structured) = (facts.text, None);
-        if let Some(result) = facts.result {
-            // Interrupted in its first reply, Claude Code knows of no cost yet. That is not the same as none.
-            if result.aborted() && usage.cost == Some(Usd::ZERO) {
-                usage = Usage::unknown();
-            }
-            // The text of a failed result is Claude Code's, not the agent's.
-            if !result.is_error
-                && let Some(text) = result.text
-            {
-                said = text;
-            }
-            structured = result.structured.filter(|json| json.len() <= SessionReport::SAID_MAX);
+/// What the facts come to.
+pub(crate) fn outcome(facts: Facts, mut usage: Usage, exit: Exit, stderr: &str) -> Outcome {
+    let end = match &facts.result {
+        Some(result) if result.is_error => broken(result, &facts),
+        Some(result) => Ok(ended(result, exit)),
+        None => without_result(&facts, exit, stderr),
+    };
+    let (mut said, mut structured) = (facts.text, None);
+    if let Some(result) = facts.result {
+        // Interrupted in its first reply, Claude Code knows of no cost yet. That is not the same as none.
+        if result.aborted() && usage.cost == Some(Usd::ZERO) {
+            usage = Usage::unknown();
         }
-        Self {
-            end,
-            usage,
-            said,
-            structured,
-            session_id: facts.session_id,
-            compactions: facts.compactions,
-            denied: facts.denied,
+        // The text of a failed result is Claude Code's, not the agent's.
+        if !result.is_error
+            && let Some(text) = result.text
+        {
+            said = text;
         }
+        structured = result.structured.filter(|json| json.len() <= SessionReport::SAID_MAX);
     }
-
-    /// The same as the report of a backend.
-    ///
-    /// # Errors
-    /// That no session took place: the login is refused, the settings are. Where something was spent before that became
-    /// clear, it is a report with [`SessionEnd::Unusable`].
-    pub fn into_report(self) -> Result<SessionReport, AgentError> {
-        let spent = self.usage.cost.is_some_and(|cost| cost > Usd::ZERO);
-        let end = match self.end {
-            Err(error) if spent => SessionEnd::Unusable(chain(&error)),
-            end => end?,
-        };
-        let mut report = SessionReport::new(end).with_said(self.said).with_usage(self.usage);
-        report.structured = self.structured;
-        report.session_id = self.session_id;
-        report.compactions = self.compactions;
-        Ok(report)
+    Outcome {
+        end,
+        usage,
+        said,
+        structured,
+        session_id: facts.session_id,
+        compactions: facts.compactions,
+        denied: facts.denied,
+        // Its cost says it.
+        answered: false,
     }
 }
-
 /// The last `result` event.
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
@@ -310,12 +270,4 @@ fn failure(error: &ApiError, facts: &Facts, detail: String) -> Result<SessionEnd
         // An error of the API of an unknown kind is more likely the provider's than the item's.
         (Class::Unknown, None) => Ok(unavailable(Trouble::Overload, detail, None)),
     }
-}
-
-fn unavailable(trouble: Trouble, detail: String, until: Option<SystemTime>) -> SessionEnd {
-    SessionEnd::Unavailable { trouble, detail, until }
-}
-
-fn refused(detail: String, advice: &str) -> AgentError {
-    AgentError::Refused { detail, advice: advice.into() }
 }

@@ -3,10 +3,11 @@
 use ralph_core::{SessionReport, Tokens, Usage, Usd};
 
 use crate::{
-    claude::outcome::{ApiError, Ending, Outcome, Window},
+    claude::outcome::{ApiError, Ending, Window, outcome},
     exit::Exit,
     json::{Object, end_of},
     lines::Lines,
+    outcome::Outcome,
 };
 
 /// A transcript as it comes in: events of Claude Code, one JSON object a line.
@@ -110,7 +111,7 @@ impl Transcript {
         let mut usage = Usage::unknown();
         usage.cost = facts.cost;
         usage.tokens = facts.tokens;
-        Outcome::of(facts, usage, exit, stderr)
+        outcome(facts, usage, exit, stderr)
     }
 }
 

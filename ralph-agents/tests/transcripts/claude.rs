@@ -1,106 +1,38 @@
 //! Recorded output of Claude Code, and what is made of it.
 
-use std::{fmt::Write as _, fs, path::PathBuf};
-
-use proptest::prelude::*;
-use ralph_agents::{
-    Exit,
-    claude::{Outcome, Transcript},
-};
+use proptest::{prelude::*, sample::Index};
+use ralph_agents::{Exit, Outcome, claude::Transcript};
 use ralph_core::{AgentError, SessionEnd};
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/claude")
-}
+use super::{Recorded, end};
 
-/// A recorded case: stdout, stderr, exit.
-fn case(name: &str) -> (Vec<u8>, String, Exit) {
-    let file = |kind: &str| fs::read(folder().join(format!("{name}.{kind}"))).unwrap();
-    let exit = String::from_utf8(file("exit")).unwrap();
-    let mut words = exit.split_whitespace();
-    let (kind, number) = (words.next().unwrap(), words.next().unwrap().parse().unwrap());
-    let exit = if kind == "code" { Exit::Code(number) } else { Exit::Signal(number) };
-    (file("stdout"), String::from_utf8(file("stderr")).unwrap(), exit)
-}
+const CLAUDE: Recorded = Recorded { agent: "claude", read };
 
-fn names() -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder())
-        .unwrap()
-        .filter_map(|entry| {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            name.strip_suffix(".stdout").map(str::to_owned)
-        })
-        .collect();
-    names.sort();
-    assert!(names.len() > 90, "the transcripts are not there");
-    names
-}
-
-fn outcome(stdout: &[u8], stderr: &str, exit: Exit) -> Outcome {
+fn read(pieces: &[&[u8]], stderr: &str, exit: Exit) -> Outcome {
     let mut transcript = Transcript::new();
-    transcript.push(stdout);
+    for piece in pieces {
+        transcript.push(piece);
+    }
     transcript.outcome(exit, stderr)
 }
 
-fn end(outcome: &Outcome) -> String {
-    match &outcome.end {
-        Ok(SessionEnd::Unavailable { trouble, detail, until }) => {
-            let until = until.map(|at| at.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs());
-            let until = until.map(|at| format!(" until {at}")).unwrap_or_default();
-            format!("unavailable, {trouble}{until}: {detail}")
-        }
-        Ok(end) => format!("{end:?}"),
-        Err(error) => format!("error: {error}"),
-    }
+fn case(name: &str) -> (Vec<u8>, String, Exit) {
+    CLAUDE.case(name)
 }
 
-fn show(name: &str, exit: Exit, outcome: &Outcome) -> String {
-    let mut text = format!("{name} ({exit})\n  {}\n", end(outcome));
-    match (outcome.usage.cost, outcome.usage.tokens) {
-        (None, None) => text.push_str("  usage unknown\n"),
-        (cost, tokens) => {
-            let cost = cost.map_or("cost unknown".to_owned(), |cost| {
-                format!("${}.{:06}", cost.micros() / 1_000_000, cost.micros() % 1_000_000)
-            });
-            let t = tokens.unwrap_or_default();
-            let (input, output, read, write) = (t.input, t.output, t.cache_read, t.cache_write);
-            writeln!(text, "  {cost}, tokens {input} in {output} out {read} read {write} written").unwrap();
-        }
-    }
-    if !outcome.said.is_empty() {
-        let start: String = outcome.said.chars().take(60).collect();
-        writeln!(text, "  said {} bytes: {start}", outcome.said.len()).unwrap();
-    }
-    if let Some(json) = &outcome.structured {
-        writeln!(text, "  structured: {json}").unwrap();
-    }
-    if outcome.compactions > 0 {
-        writeln!(text, "  compactions: {}", outcome.compactions).unwrap();
-    }
-    if outcome.denied > 0 {
-        writeln!(text, "  denied: {}", outcome.denied).unwrap();
-    }
-    if outcome.session_id.is_none() {
-        text.push_str("  no session id\n");
-    }
-    text
+fn outcome(stdout: &[u8], stderr: &str, exit: Exit) -> Outcome {
+    CLAUDE.outcome(stdout, stderr, exit)
 }
 
 #[test]
 fn outcomes() {
-    let all: Vec<String> = names()
-        .iter()
-        .map(|name| {
-            let (stdout, stderr, exit) = case(name);
-            show(name, exit, &outcome(&stdout, &stderr, exit))
-        })
-        .collect();
-    insta::assert_snapshot!(all.join("\n"));
+    assert!(CLAUDE.names().len() > 90, "the transcripts are not there");
+    insta::assert_snapshot!(CLAUDE.outcomes());
 }
 
 #[test]
 fn every_kind_of_event_is_known() {
-    for name in names() {
+    for name in CLAUDE.names() {
         let mut transcript = Transcript::new();
         transcript.push(&case(&name).0);
         assert_eq!(transcript.unknown(), [""; 0], "{name}");
@@ -240,67 +172,38 @@ fn echo(text: &str, subagent_error: bool) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Any line of any transcript, as a text that an agent may print.
-fn any_line() -> impl Strategy<Value = String> {
-    let lines: Vec<String> = names()
-        .iter()
-        .flat_map(|name| {
-            let text = String::from_utf8_lossy(&case(name).0).into_owned();
-            text.lines().map(str::to_owned).collect::<Vec<_>>()
-        })
-        .filter(|line| line.len() < 20_000)
-        .collect();
-    prop_oneof![
-        prop::sample::select(lines),
-        "\\PC{0,80}",
-        Just("API Error: 429 rate limit; usage limit reached; 401 authentication_failed".to_owned()),
-    ]
-}
+const WORDS: &str = "API Error: 429 rate limit; usage limit reached; 401 authentication_failed";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn the_cuts_do_not_matter(
-        name in prop::sample::select(names()),
-        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        name in prop::sample::select(CLAUDE.names()),
+        cuts in prop::collection::vec(any::<Index>(), 0..40),
     ) {
-        let (stdout, stderr, exit) = case(&name);
-        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(stdout.len() + 1)).collect();
-        at.extend([0, stdout.len()]);
-        at.sort_unstable();
-        let mut transcript = Transcript::new();
-        for pair in at.windows(2) {
-            transcript.push(&stdout[pair[0]..pair[1]]);
-        }
-        let cut = transcript.outcome(exit, &stderr);
-        prop_assert_eq!(format!("{cut:?}"), format!("{:?}", outcome(&stdout, &stderr, exit)));
+        CLAUDE.cut(&name, &cuts)?;
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(
-        name in prop::sample::select(names()),
+        name in prop::sample::select(CLAUDE.names()),
         junk: Vec<u8>,
-        at: prop::sample::Index,
+        at: Index,
         code: i32,
     ) {
-        let (mut stdout, ..) = case(&name);
-        let at = at.index(stdout.len() + 1);
-        let end = (at + junk.len()).min(stdout.len());
-        stdout.splice(at..end, junk.iter().copied());
-        let _ = outcome(&stdout, &String::from_utf8_lossy(&junk), Exit::Code(code));
-        let _ = outcome(&junk, "", Exit::Signal(code));
+        CLAUDE.spoil(&name, &junk, at, code);
     }
 
     #[test]
-    fn words_never_change_the_class(text in any_line(), subagent_error: bool) {
+    fn words_never_change_the_class(text in CLAUDE.any_line(WORDS), subagent_error: bool) {
         let outcome = outcome(&echo(&text, subagent_error), &text, Exit::Code(0));
         prop_assert_eq!(outcome.end.unwrap(), SessionEnd::Finished);
         prop_assert_eq!(outcome.said, text);
     }
 
     #[test]
-    fn words_do_not_hide_a_failure_either(text in any_line()) {
+    fn words_do_not_hide_a_failure_either(text in CLAUDE.any_line(WORDS)) {
         let (failed, ..) = case("error-529");
         let mut stdout = echo(&text, false);
         // Without its result, as if the failure came after the words.
