@@ -1,13 +1,14 @@
-//! Agent backends for Ralph: Claude Code, any agent of the Agent Client Protocol, any command.
+//! Agent backends for Ralph: Claude Code, Codex, any agent of the Agent Client Protocol, any command.
 //!
 //! A backend takes a [`Brief`](ralph_core::Brief), runs one session in the workspace, and reports how it ended and what
 //! it used. It never says whether the work is any good.
 //!
-//! | backend | program | cost and tokens |
-//! | --- | --- | --- |
-//! | [`ClaudeCode`] | `claude` | reported |
-//! | [`CommandAgent`] | any, with the prompt on stdin | unknown, or reported in [a few lines of JSON](command) |
-//! | [`Acp`] | any that speaks the Agent Client Protocol | as far as it reports them |
+//! | backend | program | cost | tokens | resume | cost limit | structured |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | [`ClaudeCode`] | `claude` | yes | yes | yes | yes | yes |
+//! | [`Codex`] | `codex` | no | yes | yes | no | yes |
+//! | [`Acp`] | any that speaks the Agent Client Protocol | as its user says | as its user says | no | no | no |
+//! | [`CommandAgent`] | any, with the prompt on stdin | in [JSON](command), as its user says | the same | the same | the same | the same |
 //!
 //! All run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
 //! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
@@ -15,6 +16,7 @@
 
 pub mod acp;
 pub mod claude;
+pub mod codex;
 pub mod command;
 mod exit;
 mod json;
@@ -26,6 +28,7 @@ pub mod wrap;
 
 pub use acp::Acp;
 pub use claude::ClaudeCode;
+pub use codex::Codex;
 pub use command::CommandAgent;
 pub use exit::Exit;
 pub use outcome::Outcome;

@@ -32,16 +32,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The same where it was we who ended the session, as far as `how` says so. A refused login is what it was ended
-    /// for; an agent that was waiting for its provider when a limit was reached is in trouble that is not the item's
-    /// fault. In both cases the transcript says more than that we ended it.
-    pub(crate) fn ended(mut self, how: How, login_refused: bool, in_trouble: bool, cx: &Cx) -> Self {
+    /// The same where it was we who ended the session, as far as `how` says so.
+    ///
+    /// What the backend itself ended it for is in the transcript, and an agent that was waiting for its provider
+    /// (`in_trouble`) when a limit was reached is not to blame: there the transcript says more.
+    pub(crate) fn ended(mut self, how: How, in_trouble: bool, cx: &Cx) -> Self {
         match how {
-            How::Exit(_) => {}
-            _ if login_refused && !cx.cancel().is_cancelled() => {}
-            How::Cancelled => self.end = Ok(SessionEnd::Cancelled),
-            How::Limit(_) if in_trouble => {}
-            How::Limit(which) => self.end = Ok(SessionEnd::Limit(which)),
+            How::Cancelled if cx.cancel().is_cancelled() => self.end = Ok(SessionEnd::Cancelled),
+            How::Limit(which) if !in_trouble => self.end = Ok(SessionEnd::Limit(which)),
+            How::Exit(_) | How::Cancelled | How::Limit(_) => {}
         }
         if self.denied > 0 {
             cx.live(&format!("[{} tool calls were not permitted]", self.denied));

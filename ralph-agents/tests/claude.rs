@@ -56,7 +56,7 @@ async fn trouble_and_refusals_come_through() {
 
 #[tokio::test]
 async fn a_crash_is_no_result() {
-    let events = lines("success", |line| !line.contains("\"type\":\"result\""));
+    let events = lines(&transcript("success"), |line| !line.contains("\"type\":\"result\""));
     let crash = json!({"steps": [{"stdout": events}], "exit": "KILL"});
     let report = run(&Fake::new(&[crash])).await.unwrap();
     assert_eq!(trouble(&report), Some(Trouble::NoResult));
@@ -65,10 +65,10 @@ async fn a_crash_is_no_result() {
 
 /// Prints the events up to the first retry of `name`, then waits to be interrupted.
 fn retrying(name: &str) -> Value {
-    let start = lines(name, |line| line.contains("\"init\""));
-    let retry = lines(name, |line| line.contains("\"api_retry\"") && line.contains("\"attempt\":1"));
+    let start = lines(&transcript(name), |line| line.contains("\"init\""));
+    let retry = lines(&transcript(name), |line| line.contains("\"api_retry\"") && line.contains("\"attempt\":1"));
     assert!(!retry.is_empty());
-    let result = lines("signal-INT-in-api", |line| line.contains("\"type\":\"result\""));
+    let result = lines(&transcript("signal-INT-in-api"), |line| line.contains("\"type\":\"result\""));
     json!({
         "steps": [{"stdout": start}, {"stdout": retry}, "hang"],
         "on_signal": {"signal": "INT", "steps": [{"stdout": result}], "exit": 0},
@@ -92,8 +92,8 @@ async fn a_refused_login_ends_the_session_at_its_first_sign() {
 
 #[tokio::test]
 async fn an_interrupted_session_still_says_what_it_used() {
-    let events = lines("signal-INT-in-tool", |line| !line.contains("\"type\":\"result\""));
-    let result = lines("signal-INT-in-tool", |line| line.contains("\"type\":\"result\""));
+    let events = lines(&transcript("signal-INT-in-tool"), |line| !line.contains("\"type\":\"result\""));
+    let result = lines(&transcript("signal-INT-in-tool"), |line| line.contains("\"type\":\"result\""));
     let fake = Fake::new(&[json!({
         "steps": [{"stdout": events}, "hang"],
         "on_signal": {"signal": "INT", "steps": [{"stdout": result}], "exit": 0},

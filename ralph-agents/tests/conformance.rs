@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     acp::{done, leaves, talk},
-    fake::{Fake, transcript},
+    fake::{Fake, recorded, transcript},
 };
 
 const HEART: &str = "while :; do echo x >> heartbeat; sleep 0.02; done";
@@ -121,6 +121,22 @@ mod claude {
         },
         |fake| Arc::new(fake.claude()),
         || Arc::new(ClaudeCode::new().program("/nowhere/claude")),
+    ));
+}
+
+mod codex {
+    use ralph_agents::Codex;
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || printing(
+        Prints {
+            well: json!({"stdout_file": recorded("codex", "success")}),
+            failure: json!({"stdout_file": recorded("codex", "stream-incomplete")}),
+            interrupted: json!({"stdout": ""}),
+        },
+        |fake| Arc::new(fake.codex()),
+        || Arc::new(Codex::new().program("/nowhere/codex")),
     ));
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_agents::{Acp, ClaudeCode, CommandAgent, ProcessOptions};
+use ralph_agents::{Acp, ClaudeCode, Codex, CommandAgent, ProcessOptions};
 use ralph_core::{AttemptId, Brief, ItemRef, RunId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -66,6 +66,10 @@ impl Fake {
         Acp::new(PROGRAM).options(self.options())
     }
 
+    pub(crate) fn codex(&self) -> Codex {
+        Codex::new().program(PROGRAM).options(self.options())
+    }
+
     /// The record of a session.
     pub(crate) fn call(&self, number: u32) -> Value {
         let path = self.dir().join(format!("calls/{number}/call.json"));
@@ -93,14 +97,19 @@ pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The path of a recorded output of Claude Code.
+/// The path of a recorded output of an agent.
+pub(crate) fn recorded(agent: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/transcripts/{agent}/{name}.stdout"))
+}
+
+/// The same of Claude Code.
 pub(crate) fn transcript(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/transcripts/claude/{name}.stdout"))
+    recorded("claude", name)
 }
 
 /// Some lines of it.
-pub(crate) fn lines(name: &str, wanted: impl Fn(&str) -> bool) -> String {
-    let text = fs::read_to_string(transcript(name)).unwrap();
+pub(crate) fn lines(path: &Path, wanted: impl Fn(&str) -> bool) -> String {
+    let text = fs::read_to_string(path).unwrap();
     text.split_inclusive('\n').filter(|line| wanted(line)).collect()
 }
 

@@ -5,6 +5,7 @@ mod acp;
 mod acp_client;
 mod acp_transcripts;
 mod claude;
+mod codex;
 mod command;
 mod conformance;
 mod fake;

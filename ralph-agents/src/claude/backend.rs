@@ -216,9 +216,9 @@ impl AgentBackend for ClaudeCode {
             }
         };
         let ended = start.run(&options, brief, cx, &refused, on_line).await?;
-        let (login_refused, in_trouble) = (transcript.login_refused(), transcript.in_trouble());
+        let in_trouble = transcript.in_trouble();
         let outcome = transcript.outcome(ended.how.exit(), &ended.stderr);
-        let mut outcome = outcome.ended(ended.how, login_refused, in_trouble, cx);
+        let mut outcome = outcome.ended(ended.how, in_trouble, cx);
         if let Some(resume) = &brief.resume {
             outcome.usage = outcome.usage.since(resume.before);
         }

@@ -9,6 +9,7 @@ use ralph_agents::{Exit, Outcome};
 use ralph_core::SessionEnd;
 
 mod claude;
+mod codex;
 
 /// The recorded cases of an agent, and how its output, in pieces, and its stderr are read.
 #[derive(Clone, Copy)]
