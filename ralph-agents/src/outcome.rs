@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use ralph_core::{AgentError, Cx, SessionEnd, SessionReport, Trouble, Usage, Usd, chain};
 
-use crate::session::How;
+use crate::{exit::Exit, session::How};
 
 /// How much of the agent's own words for a failure is kept, in characters.
 pub(crate) const DETAIL_MAX: usize = 300;
@@ -65,6 +65,16 @@ impl Outcome {
         report.compactions = self.compactions;
         Ok(report)
     }
+}
+
+/// It ended without a word on what came of it; `complaint` is what it said on stderr, on one line.
+pub(crate) fn no_result(exit: Exit, complaint: &str) -> SessionEnd {
+    let detail = if complaint.is_empty() {
+        format!("{exit} without a result")
+    } else {
+        format!("{exit} without a result: {complaint}")
+    };
+    unavailable(Trouble::NoResult, detail, None)
 }
 
 pub(crate) fn unavailable(trouble: Trouble, detail: String, until: Option<SystemTime>) -> SessionEnd {

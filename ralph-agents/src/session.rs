@@ -83,6 +83,8 @@ impl How {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
+    /// Whether it was ended because it had printed nothing at all.
+    pub(crate) silent: bool,
     /// The end of its stderr.
     pub(crate) stderr: String,
 }
@@ -204,7 +206,7 @@ impl Ready {
             End::OutputLimit => How::Limit(format!("output limit of {} bytes", limits.output_bytes)),
             End::Cancelled => How::Cancelled,
         };
-        Ok(Ended { how, stderr })
+        Ok(Ended { how, silent: finished.end == End::NoFirstOutput, stderr })
     }
 }
 
@@ -283,7 +285,7 @@ pub(crate) fn failure(exit: Exit, stderr: &str) -> String {
 }
 
 /// The last few lines: a complaint stands at the end.
-fn last_lines(text: &str) -> &str {
+pub(crate) fn last_lines(text: &str) -> &str {
     let text = text.trim_end();
     let start = text.rmatch_indices('\n').nth(2).map_or(0, |(at, _)| at + 1);
     &text[start..]

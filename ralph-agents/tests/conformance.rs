@@ -140,6 +140,38 @@ mod codex {
     ));
 }
 
+mod gemini {
+    use ralph_agents::Gemini;
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || printing(
+        Prints {
+            well: json!({"stdout_file": recorded("gemini", "success")}),
+            failure: json!({"stdout_file": recorded("gemini", "stream-disconnect-forever")}),
+            interrupted: json!({"stdout": ""}),
+        },
+        |fake| Arc::new(fake.gemini()),
+        || Arc::new(Gemini::new().program("/nowhere/gemini")),
+    ));
+}
+
+mod opencode {
+    use ralph_agents::OpenCode;
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || printing(
+        Prints {
+            well: json!({"stdout_file": recorded("opencode", "success")}),
+            failure: json!({"stdout_file": recorded("opencode", "stop-length")}),
+            interrupted: json!({"stdout": ""}),
+        },
+        |fake| Arc::new(fake.opencode()),
+        || Arc::new(OpenCode::new().program("/nowhere/opencode")),
+    ));
+}
+
 /// A backend around a command: where that keeps the laws, so does the whole.
 mod wrapped {
     use ralph_agents::wrap::{Fallback, Named, Recorded, Replay, Retry, Tiers};

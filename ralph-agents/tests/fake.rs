@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ralph_agents::{Acp, ClaudeCode, Codex, CommandAgent, ProcessOptions};
+use ralph_agents::{Acp, ClaudeCode, Codex, CommandAgent, Gemini, OpenCode, ProcessOptions};
 use ralph_core::{AttemptId, Brief, ItemRef, RunId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -68,6 +68,14 @@ impl Fake {
 
     pub(crate) fn codex(&self) -> Codex {
         Codex::new().program(PROGRAM).options(self.options())
+    }
+
+    pub(crate) fn gemini(&self) -> Gemini {
+        Gemini::new().program(PROGRAM).options(self.options())
+    }
+
+    pub(crate) fn opencode(&self) -> OpenCode {
+        OpenCode::new().program(PROGRAM).options(self.options())
     }
 
     /// The record of a session.

@@ -10,6 +10,8 @@ mod command;
 mod conformance;
 mod fake;
 mod fake_agent;
+mod gemini;
+mod opencode;
 mod protocol;
 mod real;
 mod transcripts;

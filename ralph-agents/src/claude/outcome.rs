@@ -8,7 +8,7 @@ use crate::{
     claude::stream::Facts,
     exit::Exit,
     json::{Object, end_of, one_line},
-    outcome::{DETAIL_MAX, Outcome, refused, unavailable},
+    outcome::{DETAIL_MAX, Outcome, no_result, refused, unavailable},
 };
 
 /// What the facts come to.
@@ -244,12 +244,7 @@ fn without_result(facts: &Facts, exit: Exit, stderr: &str) -> Result<SessionEnd,
     if facts.lines == 0 && matches!(exit, Exit::Code(1..)) && !stderr.is_empty() {
         return Err(refused(stderr, "check the settings of the agent"));
     }
-    let detail = if stderr.is_empty() {
-        format!("{exit} without a result")
-    } else {
-        format!("{exit} without a result: {stderr}")
-    };
-    Ok(unavailable(Trouble::NoResult, detail, None))
+    Ok(no_result(exit, &stderr))
 }
 
 /// A failure of the API.

@@ -55,7 +55,7 @@
 use ralph_core::{AgentError, SessionEnd, Trouble};
 
 mod backend;
-mod cause;
+mod failure;
 mod outcome;
 mod reset;
 mod stream;

@@ -1,15 +1,15 @@
 //! What came of a session of Codex. The table is in the docs of [`crate::codex`].
 
-use ralph_core::{AgentError, SessionEnd, Trouble, Usage};
+use ralph_core::{AgentError, SessionEnd, Usage};
 
 use crate::{
     codex::{
-        cause::Failure,
+        failure::Failure,
         stream::{Facts, Turn},
     },
     exit::Exit,
     json::one_line,
-    outcome::{DETAIL_MAX, Outcome, refused, unavailable},
+    outcome::{DETAIL_MAX, Outcome, no_result, refused},
 };
 
 /// What the facts come to.
@@ -42,12 +42,7 @@ fn without_turn(turn: Turn, exit: Exit, stderr: &str) -> Result<SessionEnd, Agen
     if turn == Turn::NotBegun && matches!(exit, Exit::Code(1..)) && !complaint.is_empty() {
         return Err(refused(complaint, "check the settings of the agent"));
     }
-    let detail = if complaint.is_empty() {
-        format!("{exit} without a result")
-    } else {
-        format!("{exit} without a result: {complaint}")
-    };
-    Ok(unavailable(Trouble::NoResult, detail, None))
+    Ok(no_result(exit, &complaint))
 }
 
 /// stderr without the line that is always there.

@@ -3,7 +3,7 @@
 use ralph_core::{SessionReport, Tokens};
 
 use crate::{
-    codex::{cause::Failure, outcome::outcome, reset::Reset},
+    codex::{failure::Failure, outcome::outcome, reset::Reset},
     exit::Exit,
     json::{Object, end_of},
     lines::Lines,

@@ -10,6 +10,8 @@ use ralph_core::SessionEnd;
 
 mod claude;
 mod codex;
+mod gemini;
+mod opencode;
 
 /// The recorded cases of an agent, and how its output, in pieces, and its stderr are read.
 #[derive(Clone, Copy)]

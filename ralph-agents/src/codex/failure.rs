@@ -3,33 +3,20 @@
 use ralph_core::{AgentError, SessionEnd, Trouble};
 
 use crate::{
+    cause::Cause,
     codex::reset::Reset,
     json::{Object, one_line},
-    outcome::{DETAIL_MAX, refused, unavailable},
+    outcome::DETAIL_MAX,
 };
-
-/// What a failure means for the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    Login,
-    Refused(&'static str),
-    Trouble(Trouble),
-    /// The request itself: too long, cut off, not valid.
-    Request,
-    Unknown,
-}
-
-const CREDIT: Cause = Cause::Refused("see to the account's credit");
-const MODEL: Cause = Cause::Refused("name a model that this account may use");
 
 /// How messages begin that are Codex' own words. What follows may be anybody's.
 const BEGINNINGS: &[(&str, Cause)] = &[
     ("Missing environment variable: ", Cause::Login),
     ("Your access token could not be refreshed", Cause::Login),
-    ("Quota exceeded.", CREDIT),
-    ("To use Codex with your ChatGPT plan", CREDIT),
-    ("You hit your spend cap", CREDIT),
-    ("Your workspace is out of credits", CREDIT),
+    ("Quota exceeded.", Cause::CREDIT),
+    ("To use Codex with your ChatGPT plan", Cause::CREDIT),
+    ("You hit your spend cap", Cause::CREDIT),
+    ("Your workspace is out of credits", Cause::CREDIT),
     ("You've hit your usage limit", Cause::Trouble(Trouble::UsageWindow)),
     ("rate limit exceeded: ", Cause::Trouble(Trouble::RateLimit)),
     ("We're currently experiencing high demand", Cause::Trouble(Trouble::Overload)),
@@ -82,18 +69,8 @@ impl Failure {
 
     /// How a session ends with it.
     pub(crate) fn end(self) -> Result<SessionEnd, AgentError> {
-        let detail = if self.detail.is_empty() { "no reason given".to_owned() } else { self.detail };
-        match self.cause {
-            Cause::Login => Err(AgentError::Auth {
-                detail,
-                advice: "run `codex login`, or set CODEX_API_KEY or the key of your provider where ralph runs".into(),
-            }),
-            Cause::Refused(advice) => Err(refused(detail, advice)),
-            Cause::Trouble(trouble) => Ok(unavailable(trouble, detail, None)),
-            Cause::Request => Ok(SessionEnd::Failed(detail)),
-            // More likely the provider's fault than the item's.
-            Cause::Unknown => Ok(unavailable(Trouble::Overload, detail, None)),
-        }
+        self.cause
+            .end(self.detail, "run `codex login`, or set CODEX_API_KEY or the key of your provider where ralph runs")
     }
 }
 
@@ -103,10 +80,10 @@ fn of_text(text: &str) -> Cause {
         .find_map(|start| text.strip_prefix(start))
         .and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     if let Some(status) = status {
-        return of_status(status);
+        return Cause::of_status(status);
     }
     if is_no_model(text) {
-        return MODEL;
+        return Cause::MODEL;
     }
     BEGINNINGS.iter().find(|(start, _)| text.starts_with(start)).map_or(Cause::Unknown, |(_, cause)| *cause)
 }
@@ -118,26 +95,13 @@ fn of_body(body: &Object<'_>, text: &str) -> (Cause, String) {
     let words = field("message").or_else(|| body.text("detail")).unwrap_or_else(|| text.to_owned());
     let cause = match (field("code").as_deref(), body.get::<u16>("status")) {
         (Some("invalid_api_key"), _) => Cause::Login,
-        (Some("insufficient_quota"), _) => CREDIT,
-        (Some("model_not_found"), _) => MODEL,
-        _ if is_no_model(&words) => MODEL,
-        (_, Some(status)) => of_status(status),
+        (Some("insufficient_quota"), _) => Cause::CREDIT,
+        (Some("model_not_found"), _) => Cause::MODEL,
+        _ if is_no_model(&words) => Cause::MODEL,
+        (_, Some(status)) => Cause::of_status(status),
         (_, None) => Cause::Request,
     };
     (cause, words)
-}
-
-fn of_status(status: u16) -> Cause {
-    match status {
-        401 | 403 => Cause::Login,
-        402 => CREDIT,
-        404 => MODEL,
-        429 => Cause::Trouble(Trouble::RateLimit),
-        // Time-outs and conflicts are the server's as well.
-        408 | 409 | 425 | 500.. => Cause::Trouble(Trouble::Overload),
-        400..500 => Cause::Request,
-        _ => Cause::Unknown,
-    }
 }
 
 /// What the two providers of Codex say of a model that the account has not.
