@@ -36,6 +36,20 @@ fn an_exit_code_stands_for_a_status_unless_the_message_has_one() {
     }
 }
 
+#[test]
+fn an_error_counts_only_as_the_last_word() {
+    let (stdout, ..) = GEMINI.case("success");
+    let stdout = String::from_utf8(stdout).unwrap();
+    let error = "{\"type\":\"error\",\"severity\":\"warning\",\"message\":\"hm\"}\n";
+    let before = |kind: &str| {
+        let at = stdout.find(&format!("{{\"type\":\"{kind}\"")).unwrap();
+        let events = format!("{}{error}{}", &stdout[..at], &stdout[at..]);
+        end(&read(events.as_bytes(), "", Exit::Code(0)))
+    };
+    assert_eq!(before("tool_use"), "Finished");
+    assert_eq!(before("result"), "Failed(\"hm\")");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
