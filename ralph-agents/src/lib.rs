@@ -14,7 +14,7 @@
 //!
 //! All run their program the same way ([`ProcessOptions`]): with an environment from an allow-list, its output in
 //! files, limits on time, silence and output, and nothing of it alive afterwards. Adding an agent is adding one file
-//! that says how it is started and how its ending is read.
+//! that says how it is started and how its ending is read. How many agents a session may start in its turn: [`spawn`].
 
 pub mod acp;
 mod cause;
@@ -29,6 +29,7 @@ pub mod opencode;
 mod outcome;
 mod permissions;
 mod session;
+pub mod spawn;
 pub mod wrap;
 
 pub use acp::Acp;
@@ -41,3 +42,4 @@ pub use opencode::OpenCode;
 pub use outcome::Outcome;
 pub use permissions::Permissions;
 pub use session::ProcessOptions;
+pub use spawn::{SpawnBudget, SpawnBudgeted};

@@ -306,3 +306,25 @@ mod acp_with_tokens {
         || Arc::new(Acp::new("/nowhere/agent")),
     ));
 }
+
+mod spawn_budgeted {
+    use ralph_agents::{CommandAgent, SpawnBudgeted, spawn::Limits};
+
+    use super::*;
+
+    ralph_core::agent_conformance!(async || printing(
+        Prints {
+            well: json!({"stdout": "done\n"}),
+            failure: json!({"stderr": "no\n"}),
+            interrupted: json!({"stdout": "stopped\n"}),
+        },
+        |fake| {
+            let budgets = fake.dir().join("budgets");
+            Arc::new(SpawnBudgeted::new(Arc::new(fake.command()), budgets, Limits::default()))
+        },
+        || {
+            let missing = CommandAgent::new("no-such-agent-anywhere");
+            Arc::new(SpawnBudgeted::new(Arc::new(missing), std::env::temp_dir(), Limits::default()))
+        },
+    ));
+}

@@ -14,4 +14,5 @@ mod gemini;
 mod opencode;
 mod protocol;
 mod real;
+mod spawn;
 mod transcripts;

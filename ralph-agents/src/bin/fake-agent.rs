@@ -14,6 +14,7 @@
 //!     {"write": {"path": "a/b.txt", "text": "made\n"}}, {"delete": "c.txt"}, {"mkdir": "d"},
 //!     {"symlink": {"path": "link", "target": "a/b.txt"}}, {"chmod": {"path": "d", "mode": "700"}},
 //!     {"sh": "git add -A"}, {"spawn": {"sh": "sleep 600", "apart": "session"}},
+//!     {"agents": {"count": 3, "at_once": true, "unset": ["RALPH_SPAWN_ID"], "set": {"RALPH_SPAWN_DEPTH": "0"}}},
 //!     {"delay_ms": 20}, {"wait_for": "go"}, "hang",
 //!     {"hear": "session/prompt"}, {"answer": {"to": "session/prompt", "with": {"result": {}}}}, "hear_end"
 //!   ],
@@ -29,6 +30,10 @@
 //! - `sh` finds the folder of the session's record in `FAKE_AGENT_CALL`; a line that fails is exit status 99.
 //! - `spawn` starts a shell line that outlives the step, its output going nowhere; `apart` is `no` (default), `group`
 //!   or `session`.
+//! - `agents` asks the spawn budget for so many agents, and starts for each grant another one of this program, with these
+//!   variables changed; `at_once` starts all before it waits for any (default: one after the other). Such an agent is one
+//!   level below: where its session has no reply of its own, it takes `level-<n>.json`. What was refused is in the
+//!   record, one reason a line, as `refused`.
 //! - `exit` is a status, or the name of a signal to die of. `ignore` lists signals that change nothing.
 //! - Signals are heeded between steps and in `delay_ms`, `wait_for` and `hang`.
 //! - A reply that is missing or not understood is exit status 99 and a line on stderr.
@@ -38,17 +43,18 @@
 //! line) and, after the last step, `done`.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     env, fs, future,
     io::{self, BufRead, Read, Write},
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{Child, Command, ExitCode, Stdio},
     sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
     time::Duration,
 };
 
+use ralph_agents::spawn::{Spawn, SpawnBudget, inherited};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
@@ -130,6 +136,7 @@ enum Step {
         #[serde(default)]
         apart: Apart,
     },
+    Agents(Agents),
     DelayMs(u64),
     WaitFor(PathBuf),
     Hear(String),
@@ -150,6 +157,18 @@ enum Apart {
     Session,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agents {
+    count: u32,
+    #[serde(default)]
+    at_once: bool,
+    #[serde(default)]
+    unset: Vec<String>,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match session().await {
@@ -165,7 +184,10 @@ async fn main() -> ExitCode {
 async fn session() -> Fallible<u8> {
     let dir = PathBuf::from(env::var_os("FAKE_AGENT_DIR").ok_or("FAKE_AGENT_DIR is not set")?);
     let (number, call) = claim(&dir)?;
-    let file = dir.join(format!("{number}.json"));
+    let mut file = dir.join(format!("{number}.json"));
+    if !file.exists() && level()? > 0 {
+        file = dir.join(format!("level-{}.json", level()?));
+    }
     let reply =
         fs::read(&file).map_err(|error| format!("no reply for session {number}, {}: {error}", file.display()))?;
     let reply: Reply =
@@ -280,6 +302,7 @@ async fn play(steps: &[Step], dir: &Path, call: &Path, ears: &mut Ears) -> Falli
                 }
             }
             Step::Spawn { sh, apart } => spawn(sh, apart, call)?,
+            Step::Agents(asked) => agents(asked, call)?,
             Step::DelayMs(ms) => tokio::time::sleep(Duration::from_millis(*ms)).await,
             Step::WaitFor(path) => {
                 while !dir.join(path).exists() {
@@ -396,6 +419,43 @@ fn spawn(line: &str, apart: &Apart, call: &Path) -> Fallible {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let mut children = fs::OpenOptions::new().append(true).open(call.join("children"))?;
     Ok(writeln!(children, "{}", child.id())?)
+}
+
+/// How many agents are above this one.
+fn level() -> Fallible<u32> {
+    Ok(env::var("FAKE_AGENT_LEVEL").map_or(Ok(0), |level| level.parse())?)
+}
+
+fn agents(asked: &Agents, call: &Path) -> Fallible {
+    let mut at_work = Vec::new();
+    for _ in 0..asked.count {
+        let why = match inherited() {
+            None => "no budget is known".to_owned(),
+            Some(budget) => match SpawnBudget::open(budget.state).try_spawn(&budget.caller, None) {
+                Spawn::Granted(granted) => {
+                    at_work.push(agent(asked, granted.env())?);
+                    if !asked.at_once {
+                        at_work.drain(..).try_for_each(|mut agent| agent.wait().map(drop))?;
+                    }
+                    continue;
+                }
+                Spawn::Refused(why) => why.to_string(),
+            },
+        };
+        let mut refused = fs::OpenOptions::new().create(true).append(true).open(call.join("refused"))?;
+        writeln!(refused, "{why}")?;
+    }
+    Ok(at_work.drain(..).try_for_each(|mut agent| agent.wait().map(drop))?)
+}
+
+/// Another one of this program, one level below.
+fn agent(asked: &Agents, vars: Vec<(String, String)>) -> Fallible<Child> {
+    let mut command = Command::new(env::current_exe()?);
+    command.envs(vars).env("FAKE_AGENT_LEVEL", (level()? + 1).to_string()).envs(&asked.set);
+    for name in &asked.unset {
+        command.env_remove(name);
+    }
+    Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn()?)
 }
 
 /// A shell line, which finds the record of its session in `FAKE_AGENT_CALL`.
