@@ -46,6 +46,11 @@ impl Ledger {
         self.root.join("ralph.toml")
     }
 
+    /// `criteria.md`: what a session that a person started must bring about.
+    pub fn criteria(&self) -> PathBuf {
+        self.root.join("criteria.md")
+    }
+
     /// `PROGRESS.md`: one line for each iteration.
     pub fn progress(&self) -> PathBuf {
         self.root.join("PROGRESS.md")
@@ -94,6 +99,11 @@ impl Ledger {
     /// `state/decisions/`: one file for each decision.
     pub fn decisions(&self) -> PathBuf {
         self.state().join("decisions")
+    }
+
+    /// `state/hooks/`: one file for each session that a hook looks after.
+    pub fn hooks(&self) -> PathBuf {
+        self.state().join("hooks")
     }
 
     /// `state/approvals/`: one file for each plan.

@@ -7,10 +7,12 @@
 //!   [`Summary`] is what a run came to.
 //! - [`FileDecisions`] is the queue of what only a person can decide.
 //! - [`Registry`] knows the user's projects, so that all their queues can be answered from one place.
+//! - [`Criteria`] is what a session that a person started must bring about before it may end.
 //! - [`JsonlJournal`] is the record of a run: the truth that everything else is rendered from.
 
 mod append;
 mod approval;
+mod criteria;
 mod decisions;
 mod decisions_page;
 mod decisions_store;
@@ -31,6 +33,7 @@ mod time;
 
 pub use self::{
     approval::{Approval, ApprovalRecord, Approvals, ApprovedPlan, Coverage, CoverageChange, Origin},
+    criteria::{Criteria, CriteriaError},
     decisions::{AnswerError, Answered, FileDecisions, Queued, Resolved, Withdrawn},
     jsonl_journal::JsonlJournal,
     layout::Ledger,

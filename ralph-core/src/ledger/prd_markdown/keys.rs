@@ -4,7 +4,7 @@ use crate::tier::Tier;
 
 /// The keys that a PRD knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(in crate::ledger) enum Key {
     Verify,
     Setup,
     EnvCheck,
@@ -18,7 +18,7 @@ impl Key {
     const ALL: [Self; 7] =
         [Self::Verify, Self::Setup, Self::EnvCheck, Self::Context, Self::Objective, Self::Checks, Self::Tier];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::ledger) fn name(self) -> &'static str {
         match self {
             Self::Verify => "Verify",
             Self::Setup => "Setup",
@@ -50,18 +50,18 @@ const WORDS: [&str; 8] = ["content", "contents", "contact", "contract", "contras
 
 /// A line that looks like a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct KeyLine<'a> {
+pub(in crate::ledger) struct KeyLine<'a> {
     /// The word before the colon, as written.
-    pub(super) word: &'a str,
+    pub(in crate::ledger) word: &'a str,
     /// Which key it is.
-    pub(super) key: Known,
+    pub(in crate::ledger) key: Known,
     /// What follows the colon, trimmed, without one pair of backticks around all of it.
-    pub(super) value: &'a str,
+    pub(in crate::ledger) value: &'a str,
 }
 
 /// Whether a word is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(in crate::ledger) enum Known {
     /// It is.
     Yes(Key),
     /// It is not, but it is so near that it was meant.
@@ -71,7 +71,7 @@ pub(super) enum Known {
 }
 
 /// Reads a line, from its start, list bullet and bold included. `None` where it does not begin with `Word:`.
-pub(super) fn read(line: &str) -> Option<KeyLine<'_>> {
+pub(in crate::ledger) fn read(line: &str) -> Option<KeyLine<'_>> {
     let line = bullet(line.trim()).1;
     let (quote, bare) = emphasis(line);
     let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ' ') || c == '_' && quote.is_empty();
