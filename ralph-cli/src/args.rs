@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Look whether everything is there that a run needs
     Doctor(Doctor),
+    /// Answer a hook of Claude Code, whose JSON comes on stdin (docs/hooks.md)
+    Hook(Hook),
 }
 
 /// Where settings come from besides the files.
@@ -104,7 +106,8 @@ pub(crate) struct Init {
     /// The agent's backend, instead of the one that is found
     #[arg(long, value_name = "BACKEND")]
     pub(crate) agent: Option<String>,
-    /// Also write the command `/btw` for Claude Code, which shows what waits for you and takes your answers
+    /// Also write for Claude Code the command `/btw`, which shows what waits for you and takes your answers, and hooks
+    /// that keep its sessions to a spawn budget and to ralph-loop/criteria.md
     #[arg(long)]
     pub(crate) claude: bool,
 }
@@ -309,4 +312,21 @@ pub(crate) struct Doctor {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Hook {
+    #[command(subcommand)]
+    pub(crate) event: HookEvent,
+}
+
+/// The events that have an answer.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum HookEvent {
+    /// Refuse to start an agent when the spawn budget is used up
+    PreToolUse,
+    /// Remember the session, so that its end is looked after
+    SessionStart,
+    /// Keep the session going until the criteria in ralph-loop/criteria.md hold
+    Stop,
 }

@@ -48,6 +48,14 @@ pub(crate) fn not_from_a_session<'a>(ledgers: impl IntoIterator<Item = &'a Ledge
     )))
 }
 
+/// Why this process seems to be inside a session that Ralph started, if it does.
+pub(crate) fn inside_a_session() -> Option<String> {
+    let ancestry = ralph_process::ancestry();
+    let above = || ancestry.ancestors.iter().find(|pid| is_this_program(**pid));
+    let session = ancestry.session.as_ref().map(|session| format!("a session that Ralph started ({session})"));
+    session.or_else(|| above().map(|pid| format!("below another ralph (process {pid})")))
+}
+
 /// Whether the process runs this program, by its file or by that file's name: a session may have copied the file, but
 /// not that of a process above it. Nothing is known of other processes where there is no `/proc`.
 fn is_this_program(pid: u32) -> bool {

@@ -27,6 +27,7 @@
 mod backend;
 mod budget;
 mod caller;
+mod claude;
 mod files;
 mod tally;
 
@@ -34,5 +35,6 @@ pub use self::{
     backend::SpawnBudgeted,
     budget::{Granted, Refused, Spawn, SpawnBudget, Standing},
     caller::{Caller, DEPTH, ID, Inherited, STATE, inherited},
+    claude::claude_settings,
     tally::Limits,
 };

@@ -63,8 +63,36 @@ pub(crate) fn init(directory: &Path, args: &args::Init) -> Result<u8, CliError> 
     Ok(0)
 }
 
-/// Writes the command for Claude Code; what to say of it.
+/// Writes what is for Claude Code; what to say of it.
 fn claude(project: &Project) -> Result<String, CliError> {
+    Ok(btw(project)? + &hooks(project)?)
+}
+
+/// Writes the hooks and the criteria that they hold a session to.
+fn hooks(project: &Project) -> Result<String, CliError> {
+    let criteria = project.ledger.criteria();
+    let name = project.relative(&criteria);
+    let mut page = if write_new(&criteria, init::CRITERIA)? {
+        format!(
+            "wrote  {name}\n       what a session must bring about before it may end; binds nobody until you edit it\n"
+        )
+    } else {
+        format!("left   {name} as it is\n")
+    };
+    let name = init::CLAUDE_SETTINGS_PATH;
+    page.push_str(&if write_new(&project.root.join(name), init::CLAUDE_SETTINGS)? {
+        format!(
+            "wrote  {name}\n       hooks: a budget for subagents (`[spawn]`), and no end before the criteria hold (`[hook]`).\n       \
+             They need `ralph` on the PATH; without it, Claude Code starts no subagents here.\n"
+        )
+    } else {
+        format!("left   {name} as it is; for the hooks, add to its `hooks`:\n{}", init::CLAUDE_SETTINGS)
+    });
+    Ok(page)
+}
+
+/// Writes the command for Claude Code; what to say of it.
+fn btw(project: &Project) -> Result<String, CliError> {
     let path = project.root.join(init::BTW_PATH);
     let fail = |error: io::Error| CliError::failed(format!("{} cannot be written", path.display()), &error);
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fail)?;

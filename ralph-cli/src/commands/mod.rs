@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod doctor;
 mod goal;
+mod hook;
 mod init;
 mod log;
 pub(crate) mod mark;
@@ -40,6 +41,7 @@ pub(crate) async fn dispatch(args: Args) -> Result<u8, CliError> {
         Command::Diff(args) => diff::diff(&directory, &args).await,
         Command::Check(args) => check::check(&directory, &args).await,
         Command::Doctor(args) => uncut(doctor::doctor(&directory, &args)).await,
+        Command::Hook(args) => hook::hook(&directory, &args).await,
         Command::Init(args) => init::init(&directory, &args),
         Command::Clean(args) => clean::clean(&directory, &args).await,
     }

@@ -8,6 +8,15 @@ pub(crate) const BTW_PATH: &str = ".claude/commands/btw.md";
 /// What the command says: show what waits, and write down what the person answers.
 pub(crate) const BTW: &str = include_str!("btw.md");
 
+/// Where Claude Code looks for the settings of a repository.
+pub(crate) const CLAUDE_SETTINGS_PATH: &str = ".claude/settings.json";
+
+/// The hooks that call `ralph hook`.
+pub(crate) const CLAUDE_SETTINGS: &str = include_str!("claude_settings.json");
+
+/// `criteria.md`, all of it in a comment, so that it binds nobody before it is edited.
+pub(crate) const CRITERIA: &str = include_str!("criteria.md");
+
 /// `ralph.toml`: what was found, and beside it, commented out, what one may want next.
 pub(crate) fn settings(agent: Option<&str>, check: Option<&Check>) -> String {
     format!("{HEAD}\n{}\n{}\n{TAIL}", agent_part(agent), verify_part(check))
@@ -172,6 +181,36 @@ mod tests {
         for name in named {
             let pointer = format!("/{}", name.replace('.', "/"));
             assert!(document.pointer(&pointer).is_some_and(|found| !found.is_null()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_hooks_are_those_that_a_run_uses() {
+        let program = std::path::Path::new("ralph");
+        let of_runs: serde_json::Value = serde_json::from_str(&ralph_agents::spawn::claude_settings(program)).unwrap();
+        let mut written: serde_json::Value = serde_json::from_str(CLAUDE_SETTINGS).unwrap();
+        let hooks = written["hooks"].as_object_mut().unwrap();
+        assert_eq!(hooks.len(), 3);
+        // By its name it is found on the PATH of whoever works with the repository.
+        let command = &mut hooks["PreToolUse"][0]["hooks"][0]["command"];
+        assert_eq!(*command, "ralph hook pre-tool-use || exit 2");
+        *command = "'ralph' hook pre-tool-use || exit 2".into();
+        assert_eq!(hooks["PreToolUse"], of_runs["hooks"]["PreToolUse"]);
+        for (event, command) in [("SessionStart", "ralph hook session-start"), ("Stop", "ralph hook stop || true")] {
+            assert_eq!(hooks[event][0]["hooks"][0]["command"], command);
+        }
+        let timeout = hooks["Stop"][0]["hooks"][0]["timeout"].as_u64().unwrap();
+        assert!(timeout > Settings::default().hook.timeout.as_secs(), "it has to answer before it is ended");
+    }
+
+    #[test]
+    fn the_criteria_bind_nobody_until_they_are_edited() {
+        use ralph_core::ledger::Criteria;
+        assert_eq!(Criteria::parse(CRITERIA, "criteria.md").unwrap(), Criteria::default());
+        let edited = CRITERIA.replace("<!--", "").replace("-->", "");
+        let edited = Criteria::parse(&edited, "criteria.md").unwrap();
+        for section in [edited.objective, edited.completion, edited.context, edited.verify] {
+            assert!(!section.is_empty());
         }
     }
 

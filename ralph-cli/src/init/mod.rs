@@ -6,5 +6,5 @@ mod recipes;
 
 pub(crate) use self::{
     detect::{Check, find_check},
-    files::{BTW, BTW_PATH, prd, settings},
+    files::{BTW, BTW_PATH, CLAUDE_SETTINGS, CLAUDE_SETTINGS_PATH, CRITERIA, prd, settings},
 };

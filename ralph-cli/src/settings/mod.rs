@@ -4,6 +4,7 @@
 
 mod agent;
 mod duration;
+mod hooks;
 mod layers;
 
 use std::time::Duration;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use agent::{Agent, Backend, Permissions, Reports, Session};
 pub(crate) use duration::{parse as parse_duration, show as show_duration};
+pub(crate) use hooks::{Hook, Spawn};
 pub(crate) use layers::{Loaded, Value, load};
 
 /// Every key with its default as people write it, for showing. A test compares it with the code.
@@ -47,6 +49,8 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("budget.sessions", "100"),
     ("budget.time", "\"8h\""),
     ("budget.tokens", "(unset)"),
+    ("hook.max_blocks", "8"),
+    ("hook.timeout", "\"9m\""),
     ("policy.database", "[\"**/migrations/**\", \"**/schema.*\"]"),
     ("policy.dependencies", "\"ask\""),
     ("policy.protected", "[\"default\"]"),
@@ -60,6 +64,9 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("run.push", "(unset)"),
     ("run.retry_from", "\"kept\""),
     ("run.workspaces", "(unset)"),
+    ("spawn.children", "5"),
+    ("spawn.depth", "(unset)"),
+    ("spawn.total", "12"),
     ("verify.broken_exits", "[]"),
     ("verify.command", "(unset)"),
     ("verify.confirm", "1"),
@@ -79,6 +86,8 @@ pub(crate) struct Settings {
     pub(crate) run: Run,
     pub(crate) budget: Limits,
     pub(crate) policy: Policy,
+    pub(crate) spawn: Spawn,
+    pub(crate) hook: Hook,
 }
 
 /// What a person is asked about, whatever the agent says.

@@ -86,7 +86,7 @@ pub(crate) fn sites(settings: &Settings, project: &Project) -> Result<PathBuf, C
 }
 
 /// The user's folder for what programs remember.
-fn state_folder() -> Result<PathBuf, CliError> {
+pub(crate) fn state_folder() -> Result<PathBuf, CliError> {
     let folders = etcetera::base_strategy::Xdg::new()
         .map_err(|error| CliError::failed("the user's home folder is not known", &error))?;
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join("ralph"))

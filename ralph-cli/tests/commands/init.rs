@@ -75,6 +75,20 @@ fn a_command_for_claude_code_is_written_once() {
 }
 
 #[test]
+fn hooks_are_added_to_no_settings_of_ones_own() {
+    let files = [(".claude/settings.json", "{}\n"), ("ralph-loop/criteria.md", "Verify: true\n")];
+    let scratch = Scratch::repo(&files);
+    let said = scratch.ralph(&["init", "--claude"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("left   ralph-loop/criteria.md as it is\n"), "{}", said.stdout);
+    let advice = "left   .claude/settings.json as it is; for the hooks, add to its `hooks`:\n{\n  \"hooks\": {\n";
+    assert!(said.stdout.contains(advice) && said.stdout.contains("ralph hook stop"), "{}", said.stdout);
+    for (name, text) in files {
+        assert_eq!(scratch.read(name), text);
+    }
+}
+
+#[test]
 fn a_command_of_ones_own_stays() {
     let scratch = Scratch::repo(&[(".claude/commands/btw.md", "mine\n"), ("README.md", "hello\n")]);
     let said = scratch.ralph(&["init", "--claude"]);

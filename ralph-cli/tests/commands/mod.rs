@@ -5,6 +5,8 @@ mod clean;
 mod demo;
 mod diff;
 mod doctor;
+mod hook;
+mod hook_stop;
 mod init;
 mod looking;
 mod onward;

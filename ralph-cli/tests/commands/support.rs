@@ -2,12 +2,13 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
 
 /// The system's programs that are used.
-const PROGRAMS: &[&str] = &["awk", "cat", "git", "grep", "make", "mkdir", "rm", "sh", "sleep", "touch", "true"];
+const PROGRAMS: &[&str] = &["awk", "cat", "git", "grep", "make", "mkdir", "mv", "rm", "sh", "sleep", "touch", "true"];
 
 /// A home of its own and a repository, in a folder that goes with it.
 pub(super) struct Scratch {
@@ -110,9 +111,34 @@ impl Scratch {
         said(command.args(args).stdin(Stdio::null()).output().unwrap())
     }
 
+    /// Runs `ralph hook EVENT` in the repository with `input` on stdin and these variables.
+    pub(super) fn hook(&self, event: &str, input: &str, vars: &[(&str, &str)]) -> Said {
+        let mut command = self.scrubbed(env!("CARGO_BIN_EXE_ralph"), &self.path());
+        Self::told(command.args(["hook", event]).envs(vars.iter().copied()), input)
+    }
+
+    /// Starts `ralph hook EVENT` in the repository, with a pipe for its input.
+    pub(super) fn start_hook(&self, event: &str) -> Child {
+        let mut command = self.scrubbed(env!("CARGO_BIN_EXE_ralph"), &self.path());
+        command.args(["hook", event]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Runs a shell line in the repository with `input` on stdin and these variables.
+    pub(super) fn sh(&self, line: &str, input: &str, vars: &[(&str, &str)]) -> Said {
+        let mut command = self.scrubbed("sh", &self.path());
+        Self::told(command.args(["-c", line]).envs(vars.iter().copied()), input)
+    }
+
+    fn told(command: &mut Command, input: &str) -> Said {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Whoever does not read it has ended.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        said(child.wait_with_output().unwrap())
+    }
+
     /// A command that sees nothing of the surroundings but a few of the system's programs.
     fn scrubbed(&self, program: &str, folder: &Path) -> Command {
-        let program = if program == "git" { self.root.join("bin/git") } else { program.into() };
+        let program = if program.contains('/') { program.into() } else { self.root.join("bin").join(program) };
         let mut command = Command::new(program);
         command
             .env_clear()
