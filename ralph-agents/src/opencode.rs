@@ -128,6 +128,11 @@ impl OpenCode {
         self
     }
 
+    /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
+    pub fn variables(&self) -> Vec<String> {
+        self.options.visible(KEYS)
+    }
+
     fn arguments(&self, brief: &Brief) -> Vec<String> {
         let mut args: Vec<String> = ["run", "--format", "json"].map(str::to_owned).into();
         let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));

@@ -64,6 +64,20 @@ impl fmt::Debug for ProcessOptions {
     }
 }
 
+impl ProcessOptions {
+    /// The variables of our own environment that a session sees beyond the basics, by name: those that match its agent's
+    /// `keys`, and those that the user names. Values are nobody's business.
+    pub(crate) fn visible(&self, keys: &[&str]) -> Vec<String> {
+        let names: Vec<String> = keys.iter().map(|&name| name.to_owned()).chain(self.env.iter().cloned()).collect();
+        let basics: Vec<_> = allowed::inherited(&[]).into_iter().map(|(name, _)| name).collect();
+        let seen = allowed::inherited(&names).into_iter().map(|(name, _)| name);
+        let mut names: Vec<String> =
+            seen.filter(|name| !basics.contains(name)).map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
 /// How a process ended: by itself, or by us and why.
 #[derive(Debug)]
 pub(crate) enum How {

@@ -105,7 +105,25 @@ fn matches(pattern: &str, name: &OsStr) -> bool {
 
 /// What a pattern of the operator's never brings along by accident: our own mark, the repository that we may have been
 /// started in, and the agent that we may run under. Only the full name does.
-const ONLY_BY_NAME: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_*", "GIT_*", "RALPH_*"];
+const ONLY_BY_NAME: &[&str] = &[
+    "AGENT",
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_*",
+    "CLAUDE_EFFORT",
+    "CLAUDE_PID",
+    "CODEX_CI",
+    "CODEX_SANDBOX*",
+    "CODEX_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_TOOL_CALL_ID",
+    "CODEX_VERSION",
+    "GEMINI_CLI*",
+    "GIT_*",
+    "OPENCODE",
+    "OPENCODE_PID",
+    "RALPH_*",
+];
 
 fn matches_extra(pattern: &str, name: &OsStr) -> bool {
     matches(pattern, name) && (!pattern.ends_with('*') || !ONLY_BY_NAME.iter().any(|only| matches(only, name)))
@@ -140,5 +158,7 @@ mod tests {
         assert_eq!(names(&vars, &["*"]), ["FOO"]);
         assert_eq!(names(&vars, &["CLAUDE_*"]), [""; 0]);
         assert_eq!(names(&vars, &["CLAUDE_CODE_ENTRYPOINT"]), ["CLAUDE_CODE_ENTRYPOINT"]);
+        let vars = ["CODEX_THREAD_ID", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_HOME", "GEMINI_CLI", "GEMINI_API_KEY"];
+        assert_eq!(names(&vars, &["CODEX_*", "GEMINI_*"]), ["CODEX_HOME", "GEMINI_API_KEY"]);
     }
 }

@@ -106,6 +106,11 @@ impl Acp {
         self
     }
 
+    /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
+    pub fn variables(&self) -> Vec<String> {
+        self.options.visible(&[])
+    }
+
     /// The same with these options. Without [`ProcessOptions::first_output`], three minutes are allowed.
     #[must_use]
     pub fn options(mut self, options: ProcessOptions) -> Self {

@@ -139,6 +139,11 @@ impl ClaudeCode {
         self
     }
 
+    /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
+    pub fn variables(&self) -> Vec<String> {
+        self.options.visible(&self.keys())
+    }
+
     fn arguments(&self, brief: &Brief) -> Vec<String> {
         let mut args: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).into();
         let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));

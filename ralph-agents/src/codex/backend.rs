@@ -129,6 +129,11 @@ impl Codex {
         self
     }
 
+    /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
+    pub fn variables(&self) -> Vec<String> {
+        self.options.visible(KEYS)
+    }
+
     fn arguments(&self, brief: &Brief, schema: Option<&Path>) -> Vec<String> {
         // Without analytics it ends at once instead of waiting for a server.
         let mut args: Vec<String> =

@@ -77,6 +77,11 @@ impl CommandAgent {
         self
     }
 
+    /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
+    pub fn variables(&self) -> Vec<String> {
+        self.options.visible(&[])
+    }
+
     /// The same with these options.
     #[must_use]
     pub fn options(mut self, options: ProcessOptions) -> Self {

@@ -232,7 +232,7 @@ impl Looking<'_> {
 
     fn agent(&mut self, settings: &Settings) {
         let looked =
-            wire::agent(settings, self.project).and_then(|agent| wire::refuse_what_it_cannot(settings, &*agent));
+            wire::agent(settings, self.project).and_then(|agent| wire::refuse_what_it_cannot(settings, &*agent.agent));
         if let Err(error) = looked {
             self.problem(Found::new("agent", error.to_string()));
         }

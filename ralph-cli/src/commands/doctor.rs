@@ -24,7 +24,7 @@ use crate::{
     project::Project,
     report::{SCHEMA_VERSION, count, wrap},
     runs,
-    settings::{self, Backend, Settings},
+    settings::{self, Settings},
     wire,
 };
 
@@ -112,10 +112,11 @@ async fn examine(project: &Project, args: &args::Doctor, table: &mut Table) {
 
 /// Whether the agent's program is there and starts.
 async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
-    let program = match (settings.agent.backend, settings.agent.command.first()) {
-        (Some(Backend::Claude), None) => "claude",
-        (Some(_), Some(program)) => program,
-        (None, _) | (Some(Backend::Command), None) => {
+    let agent = &settings.agent;
+    let named = agent.command.first().map(String::as_str);
+    let program = match agent.backend.and_then(|backend| named.or(backend.program())) {
+        Some(program) => program,
+        None => {
             let why = wire::agent(settings, project).err().map(|error| error.to_string());
             return table.add("agent", Mark::Failed, why.unwrap_or_default());
         }
@@ -131,7 +132,7 @@ async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
             );
         }
     };
-    if settings.agent.backend != Some(Backend::Claude) {
+    if agent.backend.is_none_or(|backend| backend.program().is_none()) {
         return table.add("agent", Mark::Ok, format!("{} (there; it was not started)", path.display()));
     }
     let command =

@@ -110,17 +110,26 @@ fn btw(project: &Project) -> Result<String, CliError> {
 fn agent(given: Option<&str>) -> Result<(Option<String>, String), CliError> {
     match given {
         // It needs a program, which only the user knows.
-        Some("command") => Ok((None, "agent: name your program in [agent]".to_owned())),
+        Some("command" | "acp") => Ok((None, "agent: name your program in [agent]".to_owned())),
         Some(name) => {
             let text = format!("agent.backend = {}", toml::Value::String(name.to_owned()));
-            toml::from_str::<Settings>(&text)
-                .map_err(|_| CliError::usage(format!("--agent {name}: there are `claude` and `command`")))?;
+            toml::from_str::<Settings>(&text).map_err(|_| {
+                let known = "claude, codex, gemini, opencode, acp and command";
+                CliError::usage(format!("--agent {name}: there are {known}"))
+            })?;
             Ok((Some(name.to_owned()), format!("agent: {name}")))
         }
-        None => Ok(match which::which("claude") {
-            Ok(path) => (Some("claude".to_owned()), format!("agent: claude ({})", path.display())),
-            Err(_) => (None, "agent: none was found; name one in [agent]".to_owned()),
-        }),
+        None => {
+            let there = |name: &&str| which::which(name).map(|path| ((*name).to_owned(), path));
+            let found = ["claude", "codex", "gemini", "opencode"].iter().find_map(|name| there(name).ok());
+            Ok(match found {
+                Some((name, path)) => {
+                    let said = format!("agent: {name} ({})", path.display());
+                    (Some(name), said)
+                }
+                None => (None, "agent: none was found; name one in [agent]".to_owned()),
+            })
+        }
     }
 }
 

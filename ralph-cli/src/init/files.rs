@@ -31,7 +31,8 @@ fn agent_part(agent: Option<&str>) -> String {
     let which = match agent {
         Some(agent) => format!("backend = \"{agent}\"\n"),
         None => "\
-# No agent was found. With Claude Code on the PATH, write `backend = \"claude\"`. Any other program that reads a
+# No agent was found. With one of these on the PATH, write `backend = \"claude\"`, \"codex\", \"gemini\" or
+# \"opencode\"; `backend = \"acp\"` takes any that speaks the Agent Client Protocol. Any other program that reads a
 # prompt from its standard input, works in the folder in which it is started, and ends, is named so:
 # backend = \"command\"
 # command = [\"my-agent\", \"--print\"]

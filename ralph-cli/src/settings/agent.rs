@@ -15,6 +15,8 @@ pub(crate) struct Agent {
     pub(crate) command: Vec<String>,
     pub(crate) model: Option<String>,
     pub(crate) permissions: Permissions,
+    /// The mode of an agent of the Agent Client Protocol, in its own words.
+    pub(crate) mode: Option<String>,
     #[serde(deserialize_with = "duration::deserialize")]
     pub(crate) timeout: Duration,
     #[serde(deserialize_with = "duration::deserialize")]
@@ -42,6 +44,7 @@ impl Default for Agent {
             command: Vec::new(),
             model: None,
             permissions: Permissions::Edits,
+            mode: None,
             timeout: Duration::from_secs(45 * 60),
             idle_timeout: Duration::from_secs(20 * 60),
             env: Vec::new(),
@@ -63,9 +66,10 @@ impl Agent {
         let own = self.backend.map(|backend| ("agent", backend, &self.command));
         let other = self.fallback.as_ref().map(|other| ("agent.fallback", other.backend, &other.command));
         for (table, backend, command) in [own, other].into_iter().flatten() {
-            if backend == Backend::Command && command.is_empty() {
+            if backend.program().is_none() && command.is_empty() {
                 return Err(format!(
-                    "`{table}.backend = \"command\"` needs `{table}.command = [\"program\", \"argument\"]`"
+                    "`{table}.backend = \"{}\"` needs `{table}.command = [\"program\", \"argument\"]`",
+                    backend.name()
                 ));
             }
         }
@@ -163,6 +167,10 @@ impl Tiers {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Backend {
     Claude,
+    Codex,
+    Gemini,
+    OpenCode,
+    Acp,
     Command,
 }
 
@@ -171,7 +179,19 @@ impl Backend {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+            Self::Acp => "acp",
             Self::Command => "command",
+        }
+    }
+
+    /// Its program where the settings name none; `None` where they have to.
+    pub(crate) fn program(self) -> Option<&'static str> {
+        match self {
+            Self::Claude | Self::Codex | Self::Gemini | Self::OpenCode => Some(self.name()),
+            Self::Acp | Self::Command => None,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("agent.env", "[]"),
     ("agent.fallback", "(unset)"),
     ("agent.idle_timeout", "\"20m\""),
+    ("agent.mode", "(unset)"),
     ("agent.model", "(unset)"),
     ("agent.permissions", "\"edits\""),
     ("agent.prices", "{}"),

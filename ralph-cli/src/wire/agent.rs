@@ -3,10 +3,11 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use ralph_agents::{
-    ClaudeCode, CommandAgent, Permissions as AgentPermissions, ProcessOptions,
+    Acp, ClaudeCode, Codex, CommandAgent, Gemini, OpenCode, Permissions as AgentPermissions, ProcessOptions,
+    SpawnBudgeted, spawn,
     wrap::{Fallback, Named, Priced, Tiers},
 };
-use ralph_core::{AgentBackend, AgentError, chain};
+use ralph_core::{AgentBackend, AgentError, Capabilities, chain};
 
 use crate::{
     error::CliError,
@@ -14,8 +15,15 @@ use crate::{
     settings::{Agent, Backend, Permissions, Reports, Settings},
 };
 
+/// The agent that the settings name, put together.
+pub(crate) struct Wired {
+    pub(crate) agent: Arc<dyn AgentBackend>,
+    /// The variables that its sessions see beyond the basics, by name.
+    pub(crate) variables: BTreeSet<String>,
+}
+
 /// The agent that the settings name: with its models for tiers, its prices, and another one for when it is out.
-pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Arc<dyn AgentBackend>, CliError> {
+pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Wired, CliError> {
     let agent = &settings.agent;
     let Some(kind) = agent.backend else {
         return Err(CliError::usage(
@@ -23,103 +31,172 @@ pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Arc<dyn Ag
              into ralph-loop/ralph.toml",
         ));
     };
-    let first = tiers(agent, kind, project)?;
-    let Some(other) = &agent.fallback else { return Ok(first) };
-    let name = format!("fallback {}", other.model.as_deref().unwrap_or(other.backend.name()));
-    let other = priced(
-        agent,
-        other.model.as_ref(),
-        backend(agent, other.backend, &other.command, other.model.as_ref(), project)?,
-    );
-    let other = if other.name() == first.name() { Arc::new(Named::new(name, other)) } else { other };
-    Ok(Arc::new(Fallback::new(first).or(other).map_err(|error| clash(&error))?))
+    let mut parts = Parts { agent, project, budget: settings.spawn.limits(), variables: BTreeSet::new() };
+    let first = parts.tiers(kind)?;
+    let agent: Arc<dyn AgentBackend> = match &agent.fallback {
+        None => first,
+        Some(other) => {
+            let model = other.model.as_ref();
+            let name = format!("fallback {}", model.map_or(other.backend.name(), String::as_str));
+            let other = parts.priced(other.backend, &other.command, model)?;
+            let other = if other.name() == first.name() { Arc::new(Named::new(name, other)) } else { other };
+            Arc::new(Fallback::new(first).or(other).map_err(|error| clash(&error))?)
+        }
+    };
+    Ok(Wired { agent, variables: parts.variables })
 }
 
-/// One backend for each model that a tier names.
-fn tiers(agent: &Agent, kind: Backend, project: &Project) -> Result<Arc<dyn AgentBackend>, CliError> {
-    let names = &agent.tiers;
-    let standard = names.standard.as_ref().or(agent.model.as_ref());
-    let one = |model: Option<&String>| -> Result<Arc<dyn AgentBackend>, CliError> {
-        Ok(priced(agent, model, backend(agent, kind, &agent.command, model, project)?))
-    };
-    let several: BTreeSet<Option<&String>> =
-        [standard, names.low.as_ref().or(standard), names.high.as_ref().or(standard)].into_iter().collect();
-    if several.len() == 1 {
-        return one(standard);
+/// What backends are made of.
+struct Parts<'a> {
+    agent: &'a Agent,
+    project: &'a Project,
+    budget: spawn::Limits,
+    variables: BTreeSet<String>,
+}
+
+impl Parts<'_> {
+    /// One backend for each model that a tier names.
+    fn tiers(&mut self, kind: Backend) -> Result<Arc<dyn AgentBackend>, CliError> {
+        let agent = self.agent;
+        let names = &agent.tiers;
+        let standard = names.standard.as_ref().or(agent.model.as_ref());
+        let [low, high] = [&names.low, &names.high].map(|name| name.as_ref().filter(|name| Some(*name) != standard));
+        let usual = self.priced(kind, &agent.command, standard)?;
+        if low.is_none() && high.is_none() {
+            return Ok(usual);
+        }
+        let mut tiers = Tiers::new(match standard {
+            Some(model) => Arc::new(Named::new(model, usual)),
+            None => usual,
+        });
+        if let Some(model) = low {
+            let small = Named::new(model, self.priced(kind, &agent.command, Some(model))?);
+            tiers = tiers.low(small).map_err(|error| clash(&error))?;
+        }
+        if let Some(model) = high {
+            let big = Named::new(model, self.priced(kind, &agent.command, Some(model))?);
+            tiers = tiers.high(big).map_err(|error| clash(&error))?;
+        }
+        Ok(Arc::new(tiers))
     }
-    let named = |model: Option<&String>| -> Result<Arc<dyn AgentBackend>, CliError> {
-        let inner = one(model)?;
-        Ok(match model {
-            Some(model) => Arc::new(Named::new(model, inner)),
+
+    /// A backend whose sessions have a spawn budget, with the user's own prices for the model, where there are any.
+    fn priced(
+        &mut self,
+        kind: Backend,
+        command: &[String],
+        model: Option<&String>,
+    ) -> Result<Arc<dyn AgentBackend>, CliError> {
+        let budgets = super::state_folder()?.join("spawn").join("runs");
+        let bare = self.bare(kind, command, model)?;
+        let inner: Arc<dyn AgentBackend> = Arc::new(SpawnBudgeted::new(bare, budgets, self.budget));
+        Ok(match self.agent.prices.get(model.map_or("default", String::as_str)) {
+            Some(prices) => Arc::new(Priced::new(inner, prices.of_engine())),
             None => inner,
         })
-    };
-    let mut tiers = Tiers::new(named(standard)?);
-    if names.low.is_some() && names.low.as_ref() != standard {
-        tiers = tiers.low(named(names.low.as_ref())?).map_err(|error| clash(&error))?;
     }
-    if names.high.is_some() && names.high.as_ref() != standard {
-        tiers = tiers.high(named(names.high.as_ref())?).map_err(|error| clash(&error))?;
+
+    /// The backend by itself.
+    fn bare(
+        &mut self,
+        kind: Backend,
+        command: &[String],
+        model: Option<&String>,
+    ) -> Result<Arc<dyn AgentBackend>, CliError> {
+        let agent = self.agent;
+        let options =
+            ProcessOptions { env: agent.env.clone(), idle: Some(agent.idle_timeout), ..ProcessOptions::default() };
+        let permissions = match agent.permissions {
+            Permissions::Edits => AgentPermissions::Edits,
+            Permissions::All => AgentPermissions::All,
+        };
+        let (program, args) = match command.split_first() {
+            Some((program, args)) => (at_root(self.project, program), args),
+            None => {
+                (PathBuf::from(kind.program().ok_or_else(|| CliError::usage("`agent.command` is empty"))?), command)
+            }
+        };
+        // What the programs have in common, and no trait: each is put together once.
+        macro_rules! program {
+            ($backend:ident) => {{
+                let mut backend = $backend::new().program(program).args(args).options(options).permissions(permissions);
+                if let Some(model) = model {
+                    backend = backend.model(model);
+                }
+                backend
+            }};
+        }
+        let (made, variables): (Arc<dyn AgentBackend>, _) = match kind {
+            Backend::Claude => {
+                let mut claude = program!(ClaudeCode);
+                // The hook that counts the agents which a session starts. Somebody's own settings come before it.
+                if !args.iter().any(|arg| arg == "--settings") {
+                    let ralph = std::env::current_exe();
+                    let ralph = ralph.map_err(|error| CliError::failed("where this program is", &error))?;
+                    claude = claude.args(["--settings".to_owned(), spawn::claude_settings(&ralph)]);
+                }
+                let variables = claude.variables();
+                (Arc::new(claude), variables)
+            }
+            Backend::Codex => {
+                let codex = program!(Codex);
+                let variables = codex.variables();
+                (Arc::new(codex), variables)
+            }
+            Backend::Gemini => {
+                let gemini = program!(Gemini);
+                let variables = gemini.variables();
+                (Arc::new(gemini), variables)
+            }
+            Backend::OpenCode => {
+                let opencode = program!(OpenCode);
+                let variables = opencode.variables();
+                (Arc::new(opencode), variables)
+            }
+            Backend::Acp => {
+                let mut reports = Capabilities::none();
+                (reports.cost, reports.tokens) = (self.says(Reports::Cost), self.says(Reports::Tokens));
+                let mut acp = Acp::new(program).args(args).options(options).permissions(permissions).reports(reports);
+                if let Some(mode) = &agent.mode {
+                    acp = acp.mode(mode);
+                }
+                if let Some(model) = model {
+                    acp = acp.model(model);
+                }
+                let variables = acp.variables();
+                (Arc::new(acp), variables)
+            }
+            Backend::Command => {
+                let mut any = CommandAgent::new(program).args(args).options(options);
+                if self.says(Reports::Cost) {
+                    any = any.reports_cost();
+                }
+                if self.says(Reports::Tokens) {
+                    any = any.reports_tokens();
+                }
+                if self.says(Reports::Resume) {
+                    any = any.resumes();
+                }
+                let variables = any.variables();
+                (Arc::new(any), variables)
+            }
+        };
+        self.variables.extend(variables);
+        Ok(made)
     }
-    Ok(Arc::new(tiers))
+
+    /// Whether the user says that the agent reports this.
+    fn says(&self, what: Reports) -> bool {
+        self.agent.reports.contains(&what)
+    }
 }
 
 fn clash(error: &AgentError) -> CliError {
     CliError::usage(format!("`agent`: {}", chain(error)))
 }
 
-/// With the user's own prices for the model, where there are any.
-fn priced(agent: &Agent, model: Option<&String>, inner: Arc<dyn AgentBackend>) -> Arc<dyn AgentBackend> {
-    match agent.prices.get(model.map_or("default", String::as_str)) {
-        Some(prices) => Arc::new(Priced::new(inner, prices.of_engine())),
-        None => inner,
-    }
-}
-
-/// The backend by itself. A relative path to its program counts from the repository's root, wherever the person stands.
-fn backend(
-    agent: &Agent,
-    kind: Backend,
-    command: &[String],
-    model: Option<&String>,
-    project: &Project,
-) -> Result<Arc<dyn AgentBackend>, CliError> {
-    let options =
-        ProcessOptions { env: agent.env.clone(), idle: Some(agent.idle_timeout), ..ProcessOptions::default() };
-    let permissions = match agent.permissions {
-        Permissions::Edits => AgentPermissions::Edits,
-        Permissions::All => AgentPermissions::All,
-    };
-    let program = command.split_first().map(|(program, args)| (at_root(project, program), args));
-    Ok(match kind {
-        Backend::Claude => {
-            let mut claude = ClaudeCode::new().options(options).permissions(permissions);
-            if let Some((program, args)) = program {
-                claude = claude.program(program).args(args);
-            }
-            if let Some(model) = model {
-                claude = claude.model(model);
-            }
-            Arc::new(claude)
-        }
-        Backend::Command => {
-            let Some((program, args)) = program else {
-                return Err(CliError::usage("the command of the agent is empty"));
-            };
-            let mut any = CommandAgent::new(program).args(args).options(options);
-            for what in &agent.reports {
-                any = match what {
-                    Reports::Cost => any.reports_cost(),
-                    Reports::Tokens => any.reports_tokens(),
-                    Reports::Resume => any.resumes(),
-                };
-            }
-            Arc::new(any)
-        }
-    })
-}
-
-/// A bare name stays one: it is looked for on the `PATH`.
+/// A bare name stays one: it is looked for on the `PATH`. A relative path to the program counts from the repository's root,
+/// wherever the person stands.
 fn at_root(project: &Project, program: &str) -> PathBuf {
     if program.contains('/') { project.root.join(program) } else { PathBuf::from(program) }
 }

@@ -12,7 +12,7 @@ use ralph_verify::{
     policy::{Action, Dependencies, Paths, PolicyError, Protected},
 };
 
-pub(crate) use agent::agent;
+pub(crate) use agent::{Wired, agent};
 
 use crate::{
     error::CliError,

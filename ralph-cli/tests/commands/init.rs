@@ -50,7 +50,10 @@ fn what_is_there_stays() {
 fn an_unknown_agent_changes_nothing() {
     let scratch = Scratch::repo(&[("README.md", "hello\n")]);
     for (args, expected) in [
-        (["init", "--agent", "clade"], "error: --agent clade: there are `claude` and `command`\n"),
+        (
+            ["init", "--agent", "clade"],
+            "error: --agent clade: there are claude, codex, gemini, opencode, acp and command\n",
+        ),
         (["init", "--task", " "], "error: --task says nothing\n"),
     ] {
         let said = scratch.ralph(&args);

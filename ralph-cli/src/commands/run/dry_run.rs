@@ -23,13 +23,15 @@ pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
     input.learnings = &learnings;
     let prompt = wire::prompt(settings, &prepared.project, looped)?;
     let budget = settings.budget();
-    let agent = wire::agent(settings, &prepared.project)?;
     let own: PathBuf = wire::sites(settings, &prepared.project)?;
     let mut rows = vec![
         ("next item", format!("{}: {}", item.id, item.title)),
         ("branch", info.branch.clone()),
         ("workspaces", own.display().to_string()),
-        ("agent", format!("{}, {} a session", agent.name(), settings::show_duration(settings.agent.timeout))),
+        (
+            "agent",
+            format!("{}, {} a session", prepared.agent.agent.name(), settings::show_duration(settings.agent.timeout)),
+        ),
         ("tier", settings.agent.tiers.tiering().of(&phase, &item, 1).to_string()),
     ];
     rows.extend(phase.setup.iter().map(|command| ("set-up", command.clone())));

@@ -27,7 +27,7 @@ use crate::{
     looping::Loop,
     report::{Events, Names, Progress, count},
     runs,
-    settings::Session,
+    settings::{Permissions, Session},
     wire,
 };
 
@@ -77,7 +77,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
             Mode::Items | Mode::Goal => Arc::new(plan.clone()) as Arc<dyn PlanSource>,
             Mode::Every(_) => Arc::new(Evergreen::new(plan.clone())),
         },
-        wire::agent(settings, project)?,
+        Arc::clone(&prepared.agent.agent),
         Arc::new(wire::verifier(settings)),
         Arc::clone(vcs) as Arc<dyn ralph_core::Vcs>,
     );
@@ -116,13 +116,21 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
 
 /// Says what begins, and on what it stands.
 async fn greet(prepared: &Prepared, held: &Held, json: bool) {
-    let Prepared { read, info, notes, vcs, .. } = prepared;
+    let Prepared { read, info, notes, vcs, settings, .. } = prepared;
     let items = || read.plan.phases.iter().flat_map(|phase| &phase.items);
     let open = items().filter(|item| item.status == ItemStatus::Open).count();
     let how = if held.taken_up { "goes on" } else { "begins" };
     if !json {
         let all = items().count();
         note(&format!("run {} {how}: {}, {open} of {all} open, branch {}", held.run, info.plan, info.branch));
+    }
+    if !json {
+        let seen: Vec<&str> = prepared.agent.variables.iter().map(String::as_str).collect();
+        let seen = if seen.is_empty() { "none beyond the basics".to_owned() } else { seen.join(", ") };
+        note(&format!("agent {}; variables that it sees: {seen}", prepared.agent.agent.name()));
+        if settings.agent.permissions == Permissions::All {
+            note("the agent may do anything (permissions = \"all\"), and nothing confines it to its workspace");
+        }
     }
     notes.iter().chain(&held.notes).for_each(|text| note(text));
     let known = runs::all(&prepared.project.ledger).is_ok_and(|all| all.len() > 1);

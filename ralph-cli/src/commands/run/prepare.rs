@@ -16,7 +16,7 @@ use crate::{
     project::{self, Project},
     runs::RunInfo,
     settings::{self, OnConflict, Settings},
-    wire,
+    wire::{self, Wired},
 };
 
 /// Everything that is known before anything is changed.
@@ -28,6 +28,7 @@ pub(super) struct Prepared {
     pub(super) read: ReadPlan,
     pub(super) info: RunInfo,
     pub(super) looped: Loop,
+    pub(super) agent: Wired,
     pub(super) vcs: Arc<GitVcs>,
     pub(super) publish: Option<Arc<dyn Publish>>,
     pub(super) notes: Vec<String>,
@@ -72,7 +73,7 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
         })?;
     }
     let agent = wire::agent(&settings, &project)?;
-    wire::refuse_what_it_cannot(&settings, &*agent)?;
+    wire::refuse_what_it_cannot(&settings, &*agent.agent)?;
     wire::policies(&settings)?;
     wire::prompt(&settings, &project, &looped)?;
     let info = info(&project, &settings, &path, &read);
@@ -80,7 +81,7 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     notes.extend(found);
     let publish = wire::publish(&settings, &vcs).await?;
     let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
-    Ok(Prepared { project, settings, plan, read, info, looped, vcs, publish, notes, on_conflict })
+    Ok(Prepared { project, settings, plan, read, info, looped, agent, vcs, publish, notes, on_conflict })
 }
 
 /// Brings answers to their end where one adds items: a crash may have come after the rows, and before the approval knew
