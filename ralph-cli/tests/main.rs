@@ -4,3 +4,4 @@
 
 mod commands;
 mod e2e;
+mod real;

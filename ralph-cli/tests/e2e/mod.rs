@@ -1,7 +1,7 @@
 //! `ralph run` from end to end: each test is a small story about one repository.
 
 mod plans;
-mod support;
+pub(crate) mod support;
 mod terminal;
 
 mod agents;
