@@ -167,7 +167,12 @@ async fn it_is_started_headless() {
         ])
     );
     let names = call["env"].as_array().unwrap();
-    for name in ["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "DISABLE_AUTOUPDATER", "RALPH_RUN_ID"] {
+    for name in [
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
+        "DISABLE_AUTOUPDATER",
+        "RALPH_RUN_ID",
+    ] {
         assert!(names.iter().any(|seen| seen == name), "{name}");
     }
     assert!(!names.iter().any(|seen| seen == "CLAUDECODE" || seen == "CARGO_MANIFEST_DIR"));

@@ -48,9 +48,14 @@ const GOOGLE: &[&str] =
     &["CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "VERTEX_REGION_*"];
 const AZURE: &[&str] = &["AZURE_*"];
 
-/// Set for every session. With background tasks it would wait, after its answer, for whatever it left running, and
-/// say its last word twice; an update in the middle of the night changes the agent under a run.
-const SET: &[(&str, &str)] = &[("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"), ("DISABLE_AUTOUPDATER", "1")];
+/// Set for every session. What one session remembers would stand before all later ones in the same folder, past every
+/// verifier; with background tasks it would wait, after its answer, for whatever it left running, and say its last word
+/// twice; an update in the middle of the night changes the agent under a run.
+const SET: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+];
 
 /// Claude Code, run as `claude -p --output-format stream-json --verbose` with the prompt on stdin.
 ///

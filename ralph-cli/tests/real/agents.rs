@@ -1,6 +1,9 @@
 //! How each agent is set, so that it asks the model of a test.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use super::{install::Clis, model::Model};
 use crate::e2e::support::{Ended, Scratch};
@@ -64,11 +67,28 @@ impl Agent {
     /// Runs `ralph run` with it in this repository, and more arguments.
     pub(super) fn run(&self, scratch: &Scratch, args: &[&str]) -> Ended {
         scratch.write("ralph-loop/ralph.toml", format!("[agent]\n{}", self.settings));
-        // What agents leave in a folder for temporary files, they leave with the test.
-        let temporary = scratch.path("home").to_str().unwrap().to_owned();
-        let mut variables = vec![("TMPDIR", temporary.as_str())];
-        variables.extend(self.variables.iter().map(|(name, value)| (*name, value.as_str())));
+        let variables = self.environment(scratch);
+        let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         scratch.start_with(&[&["run"], args].concat(), &variables).end()
+    }
+
+    /// Runs Claude Code itself, as a person does in a script; what it printed.
+    #[track_caller]
+    pub(super) fn alone(&self, clis: &Clis, scratch: &Scratch, folder: &Path, prompt: &str) -> String {
+        let mut command = Command::new(&clis.claude);
+        command.args(["-p", "--permission-mode", "acceptEdits", prompt]).current_dir(folder).stdin(Stdio::null());
+        scratch.operators(&mut command);
+        let output = command.envs(self.environment(scratch)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        said
+    }
+
+    fn environment(&self, scratch: &Scratch) -> Vec<(&'static str, String)> {
+        // What agents leave in a folder for temporary files, they leave with the test.
+        let mut variables = vec![("TMPDIR", scratch.path("home").to_str().unwrap().to_owned())];
+        variables.extend(self.variables.iter().cloned());
+        variables
     }
 
     /// The files of its sessions in the test's home, named from there.

@@ -14,6 +14,7 @@ mod install;
 mod model;
 mod offline;
 
+mod fresh;
 mod outages;
 mod permissions;
 mod three_items;
