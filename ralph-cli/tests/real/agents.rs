@@ -38,11 +38,11 @@ pub(super) fn claude(clis: &Clis, model: &Model, permissions: &str) -> Agent {
 }
 
 /// Codex with its own provider, which is told another place.
-pub(super) fn codex(clis: &Clis, model: &Model) -> Agent {
+pub(super) fn codex(clis: &Clis, model: &Model, permissions: &str) -> Agent {
     let base = format!("openai_base_url=\"{}/v1\"", model.url());
     Agent {
         settings: format!(
-            "backend = \"codex\"\npermissions = \"all\"\ncommand = [{:?}, \"-c\", {base:?}]\n",
+            "backend = \"codex\"\npermissions = \"{permissions}\"\ncommand = [{:?}, \"-c\", {base:?}]\n",
             clis.codex.to_str().unwrap()
         ),
         variables: vec![("CODEX_API_KEY", KEY.to_owned())],

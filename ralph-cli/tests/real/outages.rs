@@ -28,7 +28,7 @@ fn waits_it_out(agent: &Agent, model: &Model, words: &str) {
     assert!(model.first_asked().iter().all(|asked| !asked.prompt.contains("WHAT WENT WRONG BEFORE")));
 }
 
-/// It takes as long as Ralph's shortest wait, 15 to 30 seconds.
+/// Takes as long as Ralph's shortest wait, 15 to 30 seconds.
 #[test]
 #[ignore = "the real Claude Code: set RALPH_REAL_CLIS=1"]
 fn overload_of_claude_code() {
@@ -36,6 +36,21 @@ fn overload_of_claude_code() {
         let model = Model::start(script(vec![overloaded(), overloaded()]));
         let agent = agents::claude(clis, &model, "edits").with("CLAUDE_CODE_MAX_RETRIES", "1");
         waits_it_out(&agent, &model, "agent not available (provider overloaded or failing: ");
+    });
+}
+
+/// Takes as long as Ralph's shortest wait, 15 to 30 seconds.
+#[test]
+#[ignore = "the real Codex: set RALPH_REAL_CLIS=1"]
+fn overload_of_codex() {
+    offline("real::outages::overload_of_codex", |clis| {
+        // It asks four times more.
+        let model = Model::start(script(vec![trouble(503, "server_is_overloaded", &[]); 5]));
+        waits_it_out(
+            &agents::codex(clis, &model, "edits"),
+            &model,
+            "agent not available (provider overloaded or failing: ",
+        );
     });
 }
 

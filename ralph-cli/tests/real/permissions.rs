@@ -43,3 +43,23 @@ fn claude_code_does_not_skip_permissions_as_root() {
         assert!(model.asked().is_empty(), "nothing is spent");
     });
 }
+
+/// Codex asks nobody: it keeps commands in a sandbox, in which the workspace and folders for temporary files can be written.
+#[test]
+#[ignore = "the real Codex: set RALPH_REAL_CLIS=1"]
+fn edits_of_codex_stay_in_the_workspace() {
+    offline("real::permissions::edits_of_codex_stay_in_the_workspace", |clis| {
+        let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = outside.path().join("file");
+        // With the control, in which anything may be done.
+        for (permissions, written) in [("edits", false), ("all", true)] {
+            let command = format!("echo one >R01.txt; echo two >'{}'", file.display());
+            let model = Model::start([vec![runs(&command), says("R01.txt says one.")]]);
+            let (scratch, agent) = (repository(), agents::codex(clis, &model, permissions));
+            agent.run(&scratch, &["--iterations", "1"]).stopped("BUDGET_EXHAUSTED", 13);
+            model.told_all();
+            assert_eq!(scratch.outcomes(), ["P1/R01 done"]);
+            assert_eq!(file.exists(), written, "{permissions}: {}", model.asked()[1].last);
+        }
+    });
+}

@@ -48,7 +48,7 @@ impl Api for Responses {
     }
 
     fn error(&self, kind: &str) -> Value {
-        json!({"error": {"message": "as the script says", "type": kind, "param": null, "code": null}})
+        json!({"error": {"message": "as the script says", "type": kind, "param": null, "code": kind}})
     }
 }
 
