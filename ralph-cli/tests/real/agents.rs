@@ -85,8 +85,15 @@ impl Agent {
     }
 
     fn environment(&self, scratch: &Scratch) -> Vec<(&'static str, String)> {
+        // Hooks call `ralph` by its name.
+        let ours = Path::new(env!("CARGO_BIN_EXE_ralph")).parent().unwrap().to_owned();
+        let path = std::env::var_os("PATH").unwrap();
+        let path = std::env::join_paths([ours].into_iter().chain(std::env::split_paths(&path))).unwrap();
         // What agents leave in a folder for temporary files, they leave with the test.
-        let mut variables = vec![("TMPDIR", scratch.path("home").to_str().unwrap().to_owned())];
+        let temporary = scratch.path("home");
+        let mut variables = [("PATH", path), ("TMPDIR", temporary.into())]
+            .map(|(name, value)| (name, value.into_string().unwrap()))
+            .to_vec();
         variables.extend(self.variables.iter().cloned());
         variables
     }

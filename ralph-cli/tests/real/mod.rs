@@ -15,6 +15,7 @@ mod model;
 mod offline;
 
 mod fresh;
+mod hooks;
 mod outages;
 mod permissions;
 mod three_items;
