@@ -42,9 +42,6 @@ impl Outcome {
             How::Limit(which) if !in_trouble => self.end = Ok(SessionEnd::Limit(which)),
             How::Exit(_) | How::Cancelled | How::Limit(_) => {}
         }
-        if self.denied > 0 {
-            cx.live(&format!("[{} tool calls were not permitted]", self.denied));
-        }
         self
     }
 
@@ -63,6 +60,7 @@ impl Outcome {
         report.structured = self.structured;
         report.session_id = self.session_id;
         report.compactions = self.compactions;
+        report.denied = self.denied;
         Ok(report)
     }
 }

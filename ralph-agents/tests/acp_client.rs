@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use ralph_agents::{
-    Exit, Permissions,
-    acp::{Client, Outcome, Task},
+    Exit, Outcome, Permissions,
+    acp::{Client, Task},
 };
 use ralph_core::SessionEnd;
 use serde_json::{Value, json};
 
-use crate::acp_transcripts::{case, end, names};
+use crate::transcripts::acp::{case, end, names};
 
 /// A client at work, its prompt being the request 3.
 fn at_work(permissions: Permissions) -> Client {

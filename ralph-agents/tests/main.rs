@@ -3,7 +3,6 @@
 
 mod acp;
 mod acp_client;
-mod acp_transcripts;
 mod claude;
 mod codex;
 mod command;

@@ -232,6 +232,8 @@ pub struct SessionReport {
     pub agent: Option<String>,
     /// How often the agent compacted its context.
     pub compactions: u32,
+    /// How many tool calls it was not permitted.
+    pub denied: u32,
 }
 
 impl SessionReport {
@@ -248,6 +250,7 @@ impl SessionReport {
             session_id: None,
             agent: None,
             compactions: 0,
+            denied: 0,
         }
     }
 

@@ -176,9 +176,6 @@ impl AgentBackend for Acp {
             How::Cancelled => outcome.end = Ok(SessionEnd::Cancelled),
             How::Limit(which) => outcome.end = Ok(SessionEnd::Limit(which)),
         }
-        if outcome.denied > 0 {
-            cx.live(&format!("[{} tool calls were not permitted]", outcome.denied));
-        }
         outcome.into_report()
     }
 }

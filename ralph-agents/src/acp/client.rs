@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     acp::{
-        outcome::{Failure, Outcome, Stop},
+        outcome::{Failure, Stop, outcome},
         permission,
         update::Told,
         usage,
@@ -14,6 +14,7 @@ use crate::{
     exit::Exit,
     json::{Object, one_line},
     lines::Lines,
+    outcome::Outcome,
     permissions::Permissions,
 };
 
@@ -198,7 +199,7 @@ impl Client {
     pub fn outcome(mut self, exit: Exit, stderr: &str) -> Outcome {
         let Self { lines, talk } = &mut self;
         lines.finish(|line| talk.line(&String::from_utf8_lossy(line), &mut |_| {}, &mut |_| {}));
-        Outcome::of(self.talk, exit, stderr)
+        outcome(self.talk, exit, stderr)
     }
 }
 

@@ -88,4 +88,3 @@ mod usage;
 
 pub use backend::Acp;
 pub use client::{Client, Task};
-pub use outcome::Outcome;

@@ -2,72 +2,46 @@
 
 use std::fmt;
 
-use ralph_core::{AgentError, SessionEnd, SessionReport, Tokens, Trouble, Usage, Usd, chain};
+use ralph_core::{AgentError, SessionEnd, Tokens, Trouble, Usage, Usd};
 
 use crate::{
     acp::client::{Stage, Talk},
     exit::Exit,
     json::{Object, one_line},
+    outcome::{DETAIL_MAX, Outcome},
     session::failure,
 };
-
-/// How much of the agent's own words for a failure is kept, in characters.
-const DETAIL_MAX: usize = 300;
 
 /// An agent whose `usage` is that of its last step.
 const LAST_STEP_ONLY: &str = "OpenCode";
 
-/// What came of a session.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// How it ended, or why there was none.
-    pub end: Result<SessionEnd, AgentError>,
-    /// What it used, as far as the agent says so.
-    pub usage: Usage,
-    /// The agent's last message.
-    pub said: String,
-    /// The agent's id of the session.
-    pub session_id: Option<String>,
-    /// How many times the agent asked for a permission and did not get it.
-    pub denied: u32,
-}
-
-impl Outcome {
-    pub(crate) fn of(talk: Talk, exit: Exit, stderr: &str) -> Self {
-        let end = match (&talk.failure, &talk.stop) {
-            // Whatever it said to that.
-            _ if talk.cut_short => Ok(SessionEnd::Cancelled),
-            (Some(failure), _) => failure.end(),
-            (None, Some(stop)) => Ok(stop.end(&talk)),
-            (None, None) => without_answer(&talk, exit, stderr),
-        };
-        let mut usage = Usage::unknown();
-        usage.cost = talk.told.cost;
-        let tokens = talk.stop.as_ref().and_then(|stop| stop.tokens);
-        usage.tokens = tokens.filter(|_| talk.agent.as_deref() != Some(LAST_STEP_ONLY));
-        // Who did not come to the end may not know yet what it used. That is not the same as nothing.
-        if !talk.stop.as_ref().is_some_and(Stop::is_end_of_turn) {
-            usage.cost = usage.cost.filter(|cost| *cost > Usd::ZERO);
-            usage.tokens = usage.tokens.filter(|tokens| *tokens != Tokens::default());
-        }
-        Self { end, usage, said: talk.told.message.text, session_id: talk.session_id, denied: talk.denied }
+/// What came of a conversation.
+pub(super) fn outcome(talk: Talk, exit: Exit, stderr: &str) -> Outcome {
+    let end = match (&talk.failure, &talk.stop) {
+        // Whatever it said to that.
+        _ if talk.cut_short => Ok(SessionEnd::Cancelled),
+        (Some(failure), _) => failure.end(),
+        (None, Some(stop)) => Ok(stop.end(&talk)),
+        (None, None) => without_answer(&talk, exit, stderr),
+    };
+    let mut usage = Usage::unknown();
+    usage.cost = talk.told.cost;
+    let tokens = talk.stop.as_ref().and_then(|stop| stop.tokens);
+    usage.tokens = tokens.filter(|_| talk.agent.as_deref() != Some(LAST_STEP_ONLY));
+    // Who did not come to the end may not know yet what it used. That is not the same as nothing.
+    if !talk.stop.as_ref().is_some_and(Stop::is_end_of_turn) {
+        usage.cost = usage.cost.filter(|cost| *cost > Usd::ZERO);
+        usage.tokens = usage.tokens.filter(|tokens| *tokens != Tokens::default());
     }
-
-    /// The same as the report of a backend.
-    ///
-    /// # Errors
-    /// That no session took place: the login is refused, the settings are. Where something was spent before that became
-    /// clear, it is a report with [`SessionEnd::Unusable`].
-    pub fn into_report(self) -> Result<SessionReport, AgentError> {
-        let spent = self.usage.cost.is_some() || self.usage.tokens.is_some();
-        let end = match self.end {
-            Err(error) if spent => SessionEnd::Unusable(chain(&error)),
-            end => end?,
-        };
-        let mut report = SessionReport::new(end).with_said(self.said).with_usage(self.usage);
-        report.session_id = self.session_id;
-        Ok(report)
+    Outcome {
+        end,
+        usage,
+        said: talk.told.message.text,
+        structured: None,
+        session_id: talk.session_id,
+        compactions: 0,
+        denied: talk.denied,
+        answered: usage.cost.is_some() || usage.tokens.is_some(),
     }
 }
 

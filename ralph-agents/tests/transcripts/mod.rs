@@ -8,6 +8,7 @@ use proptest::{prelude::*, sample::Index};
 use ralph_agents::{Exit, Outcome};
 use ralph_core::SessionEnd;
 
+pub(crate) mod acp;
 mod claude;
 mod codex;
 mod gemini;

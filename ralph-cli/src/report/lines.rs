@@ -6,6 +6,8 @@ use ralph_core::{
     printable,
 };
 
+use super::count;
+
 /// How long a line may be, in characters: titles and verifiers' words have no bound of their own.
 const LINE_MAX: usize = 500;
 
@@ -38,7 +40,7 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             };
             format!("▸ {}: {}{again}", names.name(&attempt.id.item), attempt.spec.title)
         }
-        Fact::Ended { end, usage, took_ms, .. } => {
+        Fact::Ended { end, usage, denied, compactions, took_ms, .. } => {
             let cost = match usage.known_cost() {
                 Cost::Unknown => String::new(),
                 cost => format!(", {cost}"),
@@ -55,7 +57,19 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
                 End::NoAgent(why) => format!("did not take place: {why}"),
                 End::Unusable(why) => format!("could not go on: {why}"),
             };
-            format!("  session {how} ({}{cost})", seconds(*took_ms))
+            let tokens = match usage.tokens {
+                Some(tokens) if cost.is_empty() => format!(", {}", count(tokens.billed(), "token")),
+                _ => String::new(),
+            };
+            let denied = match denied {
+                0 => String::new(),
+                denied => format!(", {} not permitted", count(*denied, "tool call")),
+            };
+            let compacted = match compactions {
+                0 => String::new(),
+                times => format!(", context compacted {}", count(*times, "time")),
+            };
+            format!("  session {how} ({}{cost}{tokens}{denied}{compacted})", seconds(*took_ms))
         }
         Fact::Rounded { enough: Some(VerifyOutcome::Pass), summary, .. } => format!("  ✓ enough: {summary}"),
         Fact::Rounded { until, .. } => format!("  the next session begins at {}", clock(*until)),

@@ -248,8 +248,7 @@ impl Overview {
                 (false, false) => format!("{} of {} done", phase.done, phase.items),
             };
             let cost = match phase.cost {
-                Cost::Reported(Usd::ZERO) => String::new(),
-                Cost::Unknown => ", cost unknown".to_owned(),
+                Cost::Reported(Usd::ZERO) | Cost::Unknown => String::new(),
                 cost => format!(", {cost}"),
             };
             let _ = writeln!(page, "  [{mark}] {}{} ({state}{cost})", printable(&phase.phase), printable(&title));
@@ -338,14 +337,14 @@ impl Overview {
             0 => String::new(),
             sessions => format!("; {} did not say what it cost", count(sessions, "session")),
         };
+        let tokens = match self.spent.tokens {
+            // No session costs none: nobody said.
+            0 => String::new(),
+            tokens => format!(", {}", count(tokens, "token")),
+        };
         if self.spent.cost == Usd::ZERO && self.spent.unknown_cost > 0 {
-            let _ = writeln!(page, "\nCost unknown{unknown}");
+            let _ = writeln!(page, "\nCost unknown{tokens}{unknown}");
         } else {
-            let tokens = match self.spent.tokens {
-                // No session costs none: nobody said.
-                0 => String::new(),
-                tokens => format!(", {}", count(tokens, "token")),
-            };
             let estimated = match self.spent.estimated {
                 Usd::ZERO => String::new(),
                 all if all == self.spent.cost => " by your own prices".to_owned(),

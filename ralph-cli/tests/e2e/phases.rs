@@ -75,9 +75,9 @@ fn where_the_phases_stand_is_told() {
     let status = scratch.status_json();
     let lines = |key: &str| status[key].as_array().unwrap().iter().map(|row| format!("{row}\n")).collect::<String>();
     insta::assert_snapshot!(lines("phases"), @r#"
-    {"done":2,"finished":true,"items":2,"phase":"P1","title":"Part 1"}
-    {"done":1,"finished":true,"items":1,"phase":"P2","title":"Part 2"}
-    {"done":1,"finished":false,"items":1,"phase":"P3","title":"Part 3"}
+    {"cost":null,"done":2,"finished":true,"items":2,"phase":"P1","title":"Part 1"}
+    {"cost":null,"done":1,"finished":true,"items":1,"phase":"P2","title":"Part 2"}
+    {"cost":null,"done":1,"finished":false,"items":1,"phase":"P3","title":"Part 3"}
     "#);
     insta::assert_snapshot!(lines("pending"), @r#"{"id":"D-002","kind":"manual-gate","place":"P3","question":"Manual-Gate awaits: security lead approves the release"}"#);
     assert_eq!(status["stop"]["reason"], "MANUAL_GATE");

@@ -194,6 +194,7 @@ impl Seams {
             resumed: brief.resume.is_some_and(|resume| report.agent.as_ref().is_none_or(|by| *by == resume.agent)),
             agent: report.agent.or_else(|| Some(self.agent.name().to_owned())),
             compactions: report.compactions,
+            denied: report.denied,
             took_ms,
         })
     }
@@ -353,7 +354,17 @@ fn message(attempt: &Attempt, run: &RunId) -> String {
 }
 
 fn ended(end: End, usage: Usage, signal: Option<Signal>, took_ms: u64) -> Fact {
-    Fact::Ended { end, usage, signal, session_id: None, agent: None, resumed: false, compactions: 0, took_ms }
+    Fact::Ended {
+        end,
+        usage,
+        signal,
+        session_id: None,
+        agent: None,
+        resumed: false,
+        compactions: 0,
+        denied: 0,
+        took_ms,
+    }
 }
 
 /// A line for a fact: bounded.

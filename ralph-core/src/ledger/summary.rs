@@ -288,7 +288,7 @@ fn outcome(iteration: &Iteration) -> String {
 fn judged(page: &mut String, fact: &Fact) {
     let mut block = "";
     match fact {
-        Fact::Ended { end, usage, signal, .. } => {
+        Fact::Ended { end, usage, signal, denied, .. } => {
             let how = match end {
                 End::Finished => "ended".to_owned(),
                 End::Failed(why) => format!("failed: {}", text(why)),
@@ -302,6 +302,10 @@ fn judged(page: &mut String, fact: &Fact) {
                 End::Unusable(why) => format!("could not go on: {}", text(why)),
             };
             let _ = writeln!(page, "- it {how} (cost {})", usage.known_cost());
+            if *denied > 0 {
+                let calls = if *denied == 1 { "tool call" } else { "tool calls" };
+                let _ = writeln!(page, "- {denied} {calls} of it were not permitted");
+            }
             if let Some(signal) = signal.as_ref().filter(|signal| !signal.summary.is_empty()) {
                 let _ = writeln!(page, "- the agent says: \"{}\"", text(&signal.summary));
             }

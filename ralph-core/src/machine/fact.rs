@@ -123,6 +123,9 @@ pub enum Fact {
         /// How often it compacted its context.
         #[serde(default)]
         compactions: u32,
+        /// How many tool calls it was not permitted.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        denied: u32,
         /// How long it took.
         took_ms: u64,
     },
@@ -242,4 +245,9 @@ pub enum Fact {
         /// How long it took.
         took_ms: u64,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }

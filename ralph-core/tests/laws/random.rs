@@ -356,7 +356,7 @@ impl World<'_> {
         if let Some(signal) = signal.as_mut().filter(|_| self.dice.roll(4) == 1) {
             signal.proposed.push(Proposal { title: "more".to_owned(), criteria: Vec::new(), verify: None });
         }
-        Fact::Ended { end, usage, signal, session_id, agent: None, resumed, compactions: 0, took_ms }
+        Fact::Ended { end, usage, signal, session_id, agent: None, resumed, compactions: 0, denied: 0, took_ms }
     }
 }
 

@@ -93,6 +93,7 @@ fn facts() -> Vec<Fact> {
         agent: Some("claude".to_owned()),
         resumed: true,
         compactions: 1,
+        denied: 2,
         took_ms: 60_000,
     };
     vec![

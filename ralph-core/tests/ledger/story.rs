@@ -67,6 +67,7 @@ impl Story {
             agent: None,
             resumed: false,
             compactions: 0,
+            denied: 0,
             took_ms: 1,
         })
     }

@@ -4,8 +4,8 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use proptest::prelude::*;
 use ralph_agents::{
-    Exit, Permissions,
-    acp::{Client, Outcome, Task},
+    Exit, Outcome, Permissions,
+    acp::{Client, Task},
 };
 use ralph_core::SessionEnd;
 use serde_json::Value;
