@@ -299,6 +299,18 @@ impl Settings {
 mod tests {
     use super::*;
 
+    /// What the page about agents tells people to write is understood.
+    #[test]
+    fn the_settings_of_the_docs_load() {
+        let page = include_str!("../../../docs/agents.md");
+        let blocks: Vec<&str> = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert!(blocks.len() >= 4, "{blocks:?}");
+        for block in blocks {
+            let settings: Settings = toml::from_str(block).unwrap_or_else(|error| panic!("{block}: {error}"));
+            settings.check().unwrap_or_else(|why| panic!("{block}: {why}"));
+        }
+    }
+
     #[test]
     fn the_defaults_that_are_shown_are_those_of_the_code() {
         let text: String = DEFAULTS
