@@ -64,6 +64,8 @@ struct Report {
     agent: Option<String>,
     #[serde(default)]
     compactions: u32,
+    #[serde(default)]
+    denied: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -132,6 +134,7 @@ impl Cassette {
                 session_id: report.session_id.clone(),
                 agent: report.agent.clone(),
                 compactions: report.compactions,
+                denied: report.denied,
             },
             changes,
         })
@@ -168,6 +171,7 @@ impl Cassette {
         report.session_id = own.session_id;
         report.agent = own.agent;
         report.compactions = own.compactions;
+        report.denied = own.denied;
         report
     }
 

@@ -56,7 +56,7 @@ use super::{
 /// {
 ///   "ralph_cassette": 1, "agent": "claude", "can": ["cost", "tokens"], "tier": "standard", "prompt": "Do it.\n",
 ///   "report": {
-///     "end": {"kind": "finished"}, "usage": {"cost": "0.25"}, "said": "done", "session_id": "s-1", "compactions": 0
+///     "end": {"kind": "finished"}, "usage": {"cost": "0.25"}, "said": "done", "session_id": "s-1", "compactions": 0, "denied": 0
 ///   },
 ///   "changes": [
 ///     {"delete": {"path": "old"}},

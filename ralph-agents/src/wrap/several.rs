@@ -14,6 +14,7 @@ pub(super) struct Several<'a> {
     /// `None` as long as there was no session.
     used: Option<Usage>,
     compactions: u32,
+    denied: u32,
 }
 
 impl<'a> Several<'a> {
@@ -26,6 +27,7 @@ impl<'a> Several<'a> {
             from: clock.monotonic(),
             used: None,
             compactions: 0,
+            denied: 0,
         }
     }
 
@@ -48,6 +50,7 @@ impl<'a> Several<'a> {
     pub(super) fn add(&mut self, report: &SessionReport) {
         self.used = Some(self.used.map_or(report.usage, |used| used.plus(report.usage)));
         self.compactions = self.compactions.saturating_add(report.compactions);
+        self.denied = self.denied.saturating_add(report.denied);
         // Whoever resumes the same session again counts on from there.
         if let Some(resume) = &mut self.brief.resume
             && report.session_id.as_ref() == Some(&resume.session_id)
@@ -60,6 +63,7 @@ impl<'a> Several<'a> {
     pub(super) fn total(&self, mut report: SessionReport) -> SessionReport {
         report.usage = self.used.unwrap_or(report.usage);
         report.compactions = self.compactions;
+        report.denied = self.denied;
         report
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     project::Project,
     report::{SCHEMA_VERSION, count, wrap},
     runs,
-    settings::{self, Settings},
+    settings::{self, Backend, Settings},
     wire,
 };
 
@@ -121,6 +121,12 @@ async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
             return table.add("agent", Mark::Failed, why.unwrap_or_default());
         }
     };
+    if agent.backend == Some(Backend::Scripted) {
+        return match wire::agent(settings, project) {
+            Ok(_) => table.add("agent", Mark::Ok, format!("plays the sessions that are recorded in {program}")),
+            Err(error) => table.add("agent", Mark::Failed, error.to_string()),
+        };
+    }
     let path = match which::which_in(program, std::env::var_os("PATH"), &project.root) {
         Ok(path) => path,
         Err(_) => {

@@ -110,7 +110,7 @@ fn btw(project: &Project) -> Result<String, CliError> {
 fn agent(given: Option<&str>) -> Result<(Option<String>, String), CliError> {
     match given {
         // It needs a program, which only the user knows.
-        Some("command" | "acp") => Ok((None, "agent: name your program in [agent]".to_owned())),
+        Some("command" | "acp" | "scripted") => Ok((None, "agent: name your program in [agent]".to_owned())),
         Some(name) => {
             let text = format!("agent.backend = {}", toml::Value::String(name.to_owned()));
             toml::from_str::<Settings>(&text).map_err(|_| {

@@ -29,6 +29,8 @@ pub(crate) struct Agent {
     pub(crate) tiers: Tiers,
     /// Another agent or model for when this one is out.
     pub(crate) fallback: Option<Other>,
+    /// Where each session is recorded.
+    pub(crate) record: Option<PathBuf>,
     /// The user's own prices by model; `default` where no model is named.
     pub(crate) prices: BTreeMap<String, ModelPrices>,
     /// What a command of one's own reports in the JSON protocol.
@@ -53,6 +55,7 @@ impl Default for Agent {
             prompt: None,
             tiers: Tiers::default(),
             fallback: None,
+            record: None,
             prices: BTreeMap::new(),
             reports: Vec::new(),
             wait_at_most: Duration::from_secs(6 * 3600),
@@ -67,10 +70,8 @@ impl Agent {
         let other = self.fallback.as_ref().map(|other| ("agent.fallback", other.backend, &other.command));
         for (table, backend, command) in [own, other].into_iter().flatten() {
             if backend.program().is_none() && command.is_empty() {
-                return Err(format!(
-                    "`{table}.backend = \"{}\"` needs `{table}.command = [\"program\", \"argument\"]`",
-                    backend.name()
-                ));
+                let needs = if backend == Backend::Scripted { "\"folder\"" } else { "\"program\", \"argument\"" };
+                return Err(format!("`{table}.backend = \"{}\"` needs `{table}.command = [{needs}]`", backend.name()));
             }
         }
         if let Some((model, _)) = self.prices.iter().find(|(_, prices)| prices.input.is_none()) {
@@ -172,6 +173,7 @@ pub(crate) enum Backend {
     OpenCode,
     Acp,
     Command,
+    Scripted,
 }
 
 impl Backend {
@@ -184,6 +186,7 @@ impl Backend {
             Self::OpenCode => "opencode",
             Self::Acp => "acp",
             Self::Command => "command",
+            Self::Scripted => "scripted",
         }
     }
 
@@ -191,7 +194,7 @@ impl Backend {
     pub(crate) fn program(self) -> Option<&'static str> {
         match self {
             Self::Claude | Self::Codex | Self::Gemini | Self::OpenCode => Some(self.name()),
-            Self::Acp | Self::Command => None,
+            Self::Acp | Self::Command | Self::Scripted => None,
         }
     }
 }

@@ -29,6 +29,7 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("agent.permissions", "\"edits\""),
     ("agent.prices", "{}"),
     ("agent.prompt", "(unset)"),
+    ("agent.record", "(unset)"),
     ("agent.reports", "[]"),
     ("agent.require_signal", "false"),
     ("agent.session", "\"fresh\""),

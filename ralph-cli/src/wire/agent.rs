@@ -5,9 +5,11 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use ralph_agents::{
     Acp, ClaudeCode, Codex, CommandAgent, Gemini, OpenCode, Permissions as AgentPermissions, ProcessOptions,
     SpawnBudgeted, spawn,
-    wrap::{Fallback, Named, Priced, Tiers},
+    wrap::{Fallback, Named, Priced, Recorded, Replay, Tiers},
 };
 use ralph_core::{AgentBackend, AgentError, Capabilities, chain};
+
+use ralph_vcs::DEFAULT_KEEP;
 
 use crate::{
     error::CliError,
@@ -42,6 +44,14 @@ pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Wired, Cli
             let other = if other.name() == first.name() { Arc::new(Named::new(name, other)) } else { other };
             Arc::new(Fallback::new(first).or(other).map_err(|error| clash(&error))?)
         }
+    };
+    let agent = match &settings.agent.record {
+        Some(folder) => {
+            let caches = DEFAULT_KEEP.iter().filter(|path| !path.contains(['*', '/']));
+            Arc::new(Recorded::new(agent, project.root.join(folder)).leave_out(caches.copied()))
+                as Arc<dyn AgentBackend>
+        }
+        None => agent,
     };
     Ok(Wired { agent, variables: parts.variables })
 }
@@ -179,6 +189,12 @@ impl Parts<'_> {
                 }
                 let variables = any.variables();
                 (Arc::new(any), variables)
+            }
+            Backend::Scripted => {
+                let folder = self.project.root.join(&program);
+                let replay = Replay::open(folder)
+                    .map_err(|error| CliError::usage(format!("`agent.backend = \"scripted\"`: {}", chain(&error))))?;
+                (Arc::new(replay), Vec::new())
             }
         };
         self.variables.extend(variables);

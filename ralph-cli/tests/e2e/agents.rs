@@ -136,3 +136,22 @@ fn a_stated_time_is_waited_for_and_one_beyond_the_budget_stops_at_once() {
     // One record says that it waits: neither an attempt nor an iteration was spent.
     assert_eq!((scratch.marks(), scratch.sessions().len()), (" ".to_owned(), 1));
 }
+
+#[test]
+fn recorded_sessions_are_played_without_an_agent() {
+    let scratch = Scratch::new(2);
+    scratch.agent(&in_json(10, 1));
+    scratch.settings("reports = [\"tokens\"]\nrecord = \"ralph-loop/cassettes\"\n");
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    let cassettes = scratch.root.join("ralph-loop/cassettes");
+
+    let again = Scratch::new(2);
+    let scripted = format!("[agent]\nbackend = \"scripted\"\ncommand = [{:?}]\n", cassettes.to_str().unwrap());
+    again.write("ralph-loop/ralph.toml", scripted);
+    again.run(&["--tokens", "1000"]).stopped("SUCCESS", 0);
+    assert!(again.sessions().is_empty(), "no agent was started");
+    assert_eq!(again.files(super::support::BRANCH), scratch.files(super::support::BRANCH));
+    // The control: without its cassettes there is no such agent.
+    std::fs::remove_dir_all(&cassettes).unwrap();
+    again.run(&["--new"]).refused(&["scripted", "cassettes"]);
+}
