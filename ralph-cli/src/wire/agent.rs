@@ -47,9 +47,8 @@ pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Wired, Cli
     };
     let agent = match &settings.agent.record {
         Some(folder) => {
-            let caches = DEFAULT_KEEP.iter().filter(|path| !path.contains(['*', '/']));
-            Arc::new(Recorded::new(agent, project.root.join(folder)).leave_out(caches.copied()))
-                as Arc<dyn AgentBackend>
+            let caches = DEFAULT_KEEP.iter().map(|path| path.trim_end_matches('/')).filter(|path| !path.contains('/'));
+            Arc::new(Recorded::new(agent, project.root.join(folder)).leave_out(caches)) as Arc<dyn AgentBackend>
         }
         None => agent,
     };

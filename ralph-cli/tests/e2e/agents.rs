@@ -140,10 +140,13 @@ fn a_stated_time_is_waited_for_and_one_beyond_the_budget_stops_at_once() {
 #[test]
 fn recorded_sessions_are_played_without_an_agent() {
     let scratch = Scratch::new(2);
-    scratch.agent(&in_json(10, 1));
+    scratch.agent(&format!("mkdir -p node_modules; echo built >node_modules/built.ignored; {}", in_json(10, 1)));
     scratch.settings("reports = [\"tokens\"]\nrecord = \"ralph-loop/cassettes\"\n");
     scratch.run(&[]).stopped("SUCCESS", 0);
     let cassettes = scratch.root.join("ralph-loop/cassettes");
+
+    let first = std::fs::read_to_string(cassettes.join("0001.json")).unwrap();
+    assert!(first.contains("R01.txt") && !first.contains("built"), "what is built is left out: {first}");
 
     let again = Scratch::new(2);
     let scripted = format!("[agent]\nbackend = \"scripted\"\ncommand = [{:?}]\n", cassettes.to_str().unwrap());
