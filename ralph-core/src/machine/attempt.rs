@@ -150,6 +150,7 @@ impl Machine {
         }
         match (at, outcome) {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
+                None if self.stays_open() && work.revision.is_none() => self.round_over(&work, None),
                 None => {
                     let matter = changed_nothing(&work, summary);
                     self.part(work, Fate::Parked(Box::new(matter)))

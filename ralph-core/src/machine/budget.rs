@@ -84,8 +84,14 @@ impl Machine {
             return Some(Stop::new(StopReason::NoProgress, detail));
         }
         let counted = self.current.as_ref().is_some_and(|current| current.item == spec.item && current.counted);
+        self.exhausted(counted)
+    }
+
+    /// Which budget is spent; that of iterations does not count within one that has begun.
+    pub(super) fn exhausted(&self, within: bool) -> Option<Stop> {
+        let (budget, sitting) = (&self.rules.budget, &self.sitting);
         let exhausted = |what: String| Some(Stop::new(StopReason::BudgetExhausted, what));
-        if !counted && sitting.iterations >= budget.iterations {
+        if !within && sitting.iterations >= budget.iterations {
             return exhausted(format!("iterations: {} of {}", sitting.iterations, budget.iterations));
         }
         if u128::from(sitting.took_ms) >= budget.time.as_millis() {

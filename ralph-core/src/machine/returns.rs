@@ -4,7 +4,7 @@ use super::{
     apply::halt,
     lane::{Lane, Round, Work},
     state::{Failure, Held, Machine},
-    terms::{Attempt, CarriedOver, RetryFrom, Spec, VerifyOutcome},
+    terms::{Attempt, CarriedOver, Mode, RetryFrom, Spec, VerifyOutcome},
 };
 use crate::{
     id::{Digest, Revision},
@@ -94,8 +94,11 @@ impl Machine {
                 Lane::Marking { iteration, from: ItemStatus::Open }
             }
             VerifyOutcome::Fail => {
-                let why =
-                    format!("a person took the item for done, and a clean checkout of the branch fails: {summary}");
+                let claim = match self.rules.mode {
+                    Mode::Goal => "the verifier passed on the branch as it is",
+                    Mode::Items | Mode::Every(_) => "a person took the item for done",
+                };
+                let why = format!("{claim}, and a clean checkout of the branch fails: {summary}");
                 self.comes_to_nothing(attempt, why, "")
             }
             VerifyOutcome::Broken => halt(Stop::new(StopReason::VerifierBroken, summary)),

@@ -21,6 +21,12 @@ impl Machine {
         matches!(self.rules.mode, Mode::Every(every) if !every.verified)
     }
 
+    /// Whether a round in which there was nothing to do is a good one: the item stays open, and nobody is asked if it is
+    /// done.
+    pub(super) fn stays_open(&self) -> bool {
+        matches!(self.rules.mode, Mode::Every(_))
+    }
+
     /// Whether an attempt that fails is the end of its iteration, and another one follows.
     pub(super) fn in_rounds(&self) -> bool {
         match self.rules.mode {
@@ -78,14 +84,15 @@ impl Machine {
             Some(VerifyOutcome::Unready) => return halt(Stop::new(StopReason::Environment, summary)),
             Some(VerifyOutcome::Fail) | None => {}
         }
-        let (budget, sitting) = (&self.rules.budget, &self.sitting);
-        let left = budget.time.as_millis().saturating_sub(u128::from(sitting.took_ms));
-        if sitting.iterations < budget.iterations && u128::from(wait_ms) > left {
+        // The look before the next session says which budget is spent.
+        if self.exhausted(false).is_some() {
+            return Lane::Idle;
+        }
+        let left = self.rules.budget.time.as_millis().saturating_sub(u128::from(self.sitting.took_ms));
+        if u128::from(wait_ms) > left {
             let detail = format!("time: the next session would begin in {} s, beyond the budget", wait_ms / 1000);
             return halt(Stop::new(StopReason::BudgetExhausted, detail));
         }
-        // The look before the next session finds which budget is spent.
-        let spent = sitting.iterations >= budget.iterations || sitting.sessions >= budget.sessions;
-        if spent { Lane::Idle } else { Lane::Resting { wait_ms, until } }
+        Lane::Resting { wait_ms, until }
     }
 }

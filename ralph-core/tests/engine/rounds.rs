@@ -78,6 +78,18 @@ fn a_goal_that_is_reached_already_costs_no_session() {
 }
 
 #[test]
+fn a_goal_that_only_seems_to_be_reached_gets_a_session() {
+    let world = goal([turn().writes("a", "good")]);
+    // The base passes, a clean checkout of it fails; then the session's work passes twice.
+    let verdicts = std::sync::Mutex::new(vec![true, true, false, true]);
+    let check = verifier("scripted", move |_| Ok(verdicts.lock().unwrap().pop().unwrap_or(false)));
+    let outcome = run(world.ralph_with(check).mode(Mode::Goal));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    let prompt = &world.agent.briefs()[0].prompt;
+    assert!(prompt.contains("the verifier passed on the branch as it is") && !prompt.contains("a person took"), "{prompt}");
+}
+
+#[test]
 fn a_false_completion_is_tried_again() {
     // The check looks beside the work at first, and at the commit only later.
     let world = goal([turn().writes("a", "good"), turn().writes("b", "2")]);
@@ -105,9 +117,13 @@ fn every(verified: bool) -> Mode {
 
 /// A loop at an interval over `world`: its plan's item stays open.
 fn looped(world: &World, verified: bool) -> Ralph {
+    looped_with(world, no_bad_files(), verified)
+}
+
+fn looped_with(world: &World, check: impl Verifier, verified: bool) -> Ralph {
     let seen = Arc::clone(&world.seen);
     let plan: Arc<dyn PlanSource> = Arc::new(ralph_core::Evergreen::new(world.plan.clone()));
-    Ralph::builder(plan, world.agent.clone(), no_bad_files(), world.vcs.clone())
+    Ralph::builder(plan, world.agent.clone(), check, world.vcs.clone())
         .clock(world.clock.clone())
         .observe(move |event: &ralph_core::Event| seen.lock().unwrap().push(event.clone()))
         .baseline(false)
@@ -141,12 +157,27 @@ fn an_agent_chooses_within_bounds_when_it_is_called_again() {
 
 #[test]
 fn what_passes_at_an_interval_is_committed_and_what_fails_is_told() {
-    let turns = [turn().writes("a", "1"), turn().writes("a", "bad"), turn().writes("a", "3"), turn()];
+    let turns = [turn().writes("a", "1"), turn().writes("a", "bad"), turn().writes("a", "3")];
     let world = World::new(1, turns);
-    let outcome = run(looped(&world, true).budget(iterations(4)));
-    assert_eq!(outcome.stop.reason, StopReason::AwaitingDecisions, "a session that changes nothing is asked about");
+    let outcome = run(looped(&world, true).budget(iterations(3)));
+    assert_eq!(outcome.stop.detail, "iterations: 3 of 3");
     assert_eq!(world.vcs.branch().len(), 3);
     assert!(world.agent.briefs()[2].prompt.contains("failed"));
+}
+
+#[test]
+fn a_round_with_nothing_to_do_asks_nobody() {
+    let world = World::new(1, [turn(), turn(), turn().writes("a", "1"), turn()]);
+    let outcome = run(looped(&world, true).budget(iterations(4)));
+    assert_eq!(outcome.stop.detail, "iterations: 4 of 4");
+    assert_eq!((waits(&world), world.vcs.branch().len()), (vec![10, 10, 10], 2));
+    // What an earlier round left, and no verifier has passed before, is a person's to judge.
+    let turns = [turn().writes("a", "bad").crashes("half"), turn()];
+    let world = World::new(1, turns);
+    let verdicts = std::sync::Mutex::new(vec![true, false]);
+    let check = verifier("scripted", move |_| Ok(verdicts.lock().unwrap().pop().unwrap_or(false)));
+    let outcome = run(looped_with(&world, check, true).budget(iterations(2)));
+    assert_eq!(outcome.stop.reason, StopReason::AwaitingDecisions);
 }
 
 #[test]
@@ -167,4 +198,25 @@ fn no_wait_begins_that_the_time_budget_does_not_outlast() {
     assert_eq!(outcome.stop.reason, StopReason::BudgetExhausted);
     assert!(outcome.stop.detail.starts_with("time: the next session"), "{}", outcome.stop.detail);
     assert_eq!((world.clock.monotonic() - from).as_secs() / 60, 20);
+}
+
+#[test]
+fn no_wait_begins_that_no_session_would_follow() {
+    let spent = |change: &dyn Fn(&mut Budget)| {
+        let world = World::new(1, (0..9).map(|_| turn().costs("1").uses_tokens(1000)));
+        let mut budget = Budget::default();
+        change(&mut budget);
+        let outcome = run(looped(&world, false).budget(budget));
+        assert_eq!(outcome.stop.reason, StopReason::BudgetExhausted);
+        (world.agent.briefs().len(), waits(&world).len(), outcome.stop.detail)
+    };
+    for (what, (sessions, waits, detail)) in [
+        ("cost_usd: ", spent(&|budget| budget.cost = Some("2".parse().unwrap()))),
+        ("tokens: ", spent(&|budget| budget.tokens = Some(2000))),
+        ("sessions: ", spent(&|budget| budget.sessions = 2)),
+        ("iterations: ", spent(&|budget| budget.iterations = 2)),
+    ] {
+        assert!(detail.starts_with(what), "{detail}");
+        assert_eq!((sessions, waits), (2, 1), "{detail}");
+    }
 }
