@@ -26,7 +26,8 @@ const WORDS_MAX: usize = 300;
 /// a session. Where nobody was asked, nothing was used.
 ///
 /// It can do what all of them can. [`SessionReport::agent`] names who it was, and [`Brief::resume`] reaches only whom it
-/// names. For what holds of all sessions of one call see
+/// names; who refuses to resume is not out, and its refusal is given as it is: without `resume` it can be asked again.
+/// For what holds of all sessions of one call see
 /// [the module](crate::wrap#several-sessions-in-one-call).
 ///
 /// ```
@@ -234,7 +235,8 @@ impl AgentBackend for Fallback {
             if !outs.is_empty() {
                 cx.live(&format!("[{name} is asked instead]"));
             }
-            let out = match place.backend.run(&brief_for(&next, name), cx).await {
+            let own = brief_for(&next, name);
+            let out = match place.backend.run(&own, cx).await {
                 Ok(report) => {
                     several.add(&report);
                     let out = self.ended(&report.end);
@@ -242,6 +244,10 @@ impl AgentBackend for Fallback {
                     let Some(out) = out else { return Ok(several.total(report)) };
                     last = Some(report);
                     out
+                }
+                // The session to go on with may be gone, which says nothing about a fresh one.
+                Err(error @ AgentError::Refused { .. }) if own.resume.is_some() => {
+                    return last.map(|report| several.total(report)).ok_or(error);
                 }
                 Err(error) => match self.failed(&error) {
                     Some(out) => out,
@@ -429,5 +435,44 @@ mod tests {
         let resumed = |agent: &ScriptedAgent| agent.briefs()[0].resume.is_some();
         assert!(resumed(&two.a) && !resumed(&two.b));
         assert!(Fallback::new(two.a.clone()).or(two.b.clone()).unwrap_err().to_string().contains("`scripted`"));
+    }
+
+    /// Has lost all sessions.
+    #[derive(Debug)]
+    struct Forgets;
+
+    #[async_trait]
+    impl AgentBackend for Forgets {
+        fn name(&self) -> &str {
+            "forgets"
+        }
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::none()
+        }
+        async fn run(&self, brief: &Brief, _cx: &Cx) -> Result<SessionReport, AgentError> {
+            match brief.resume {
+                Some(_) => Err(AgentError::Refused { detail: "no such session".into(), advice: String::new() }),
+                None => Ok(SessionReport::new(SessionEnd::Finished)),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_lost_a_session_is_not_out() {
+        let mut resumed = brief();
+        let (agent, before) = ("forgets".to_owned(), Usage::unknown());
+        resumed.resume = Some(Resume { agent, session_id: "s".into(), before });
+        let other = ScriptedAgent::new([turn()]);
+        let agent = Fallback::new(Forgets).or(other.clone()).unwrap();
+        assert!(matches!(agent.run(&resumed, &Cx::new()).await, Err(AgentError::Refused { .. })));
+        // As the engine does: it is the first to be asked for a fresh one.
+        let report = agent.run(&brief(), &Cx::new()).await.unwrap();
+        assert_eq!((report.agent.as_deref(), other.briefs().len()), (Some("forgets"), 0));
+        // What was paid before it was asked is not lost.
+        let first = ScriptedAgent::new([out(Trouble::Overload, None)]);
+        let agent = Fallback::new(first).or(Forgets).unwrap();
+        let report = agent.run(&resumed, &Cx::new()).await.unwrap();
+        assert!(matches!(report.end, SessionEnd::Unavailable { .. }), "{:?}", report.end);
+        assert_eq!(report.usage.cost, Some("0.10".parse().unwrap()));
     }
 }

@@ -86,7 +86,10 @@ fn a_goal_that_only_seems_to_be_reached_gets_a_session() {
     let outcome = run(world.ralph_with(check).mode(Mode::Goal));
     assert_eq!(outcome.stop.reason, StopReason::Success);
     let prompt = &world.agent.briefs()[0].prompt;
-    assert!(prompt.contains("the verifier passed on the branch as it is") && !prompt.contains("a person took"), "{prompt}");
+    assert!(
+        prompt.contains("the verifier passed on the branch as it is") && !prompt.contains("a person took"),
+        "{prompt}"
+    );
 }
 
 #[test]
