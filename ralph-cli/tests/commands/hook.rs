@@ -256,3 +256,18 @@ fn hooks_that_init_installs_work_and_refuse_where_the_program_is_missing() {
     let said = scratch.sh(&command("PreToolUse"), &json!({"tool_name": "Workflow"}).to_string(), &[]);
     insta::assert_snapshot!(said.stdout);
 }
+
+#[test]
+fn a_refusal_that_nobody_can_read_is_the_other_kind_of_refusal() {
+    let scratch = repo("[spawn]\ntotal = 0\n");
+    let (input, ralph) = (spawn(&scratch).to_string(), env!("CARGO_BIN_EXE_ralph"));
+    for to in [">&-", ">/dev/null", ">/dev/full"] {
+        let said = scratch.sh(&format!("{ralph} hook pre-tool-use {to}"), &input, &[]);
+        assert_eq!(said.code, 2, "{to}: {said:?}");
+        assert!(said.stderr.contains("no agent may be started here"), "{to}: {said:?}");
+    }
+    // Whoever reads it gets it; and what is allowed is, whoever reads.
+    assert!(denied(&scratch.hook("pre-tool-use", &input, &[])).contains("no agent may be started here"));
+    let harmless = input.replace("\"Agent\"", "\"Read\"").replace("\"Task\"", "\"Read\"");
+    assert_eq!(scratch.sh(&format!("{ralph} hook pre-tool-use >&-"), &harmless, &[]).code, 0);
+}

@@ -3,13 +3,21 @@
 //! Hooks fail open: whatever goes wrong here would be leave. So the answer is made aside, and where it does not come, is
 //! not to be had, or cannot be made, it is no.
 
-use std::{path::Path, sync::mpsc, thread, time::Duration};
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+    path::Path,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use ralph_agents::spawn::{Caller, Spawn, SpawnBudget, inherited};
 use serde_json::json;
 
 use super::{Input, record, say, settings};
-use crate::{operator, output};
+use crate::operator;
 
 /// How long an answer may take: less than the time that a hook is given.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -39,7 +47,7 @@ fn deny(why: &str) -> u8 {
         "permissionDecision": "deny",
         "permissionDecisionReason": format!("ralph: {why}"),
     }});
-    match output::print_bytes(format!("{answer}\n").as_bytes()) {
+    match answer_on_stdout(&format!("{answer}\n")) {
         Ok(()) => 0,
         // The other way to say no.
         Err(error) => {
@@ -47,6 +55,20 @@ fn deny(why: &str) -> u8 {
             2
         }
     }
+}
+
+/// Where it does not arrive, that is an error here: a closed stdout is `/dev/null` by the time we see it.
+fn answer_on_stdout(text: &str) -> io::Result<()> {
+    let stdout = io::stdout();
+    let held = File::from(stdout.as_fd().try_clone_to_owned()?).metadata()?;
+    let leads_nowhere =
+        fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == held.rdev() && null.ino() == held.ino());
+    if leads_nowhere {
+        return Err(io::Error::other("stdout leads nowhere"));
+    }
+    let mut stdout = stdout.lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
 }
 
 /// Why the tool may not be used; `None` where it may.
