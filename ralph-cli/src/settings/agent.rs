@@ -81,6 +81,20 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// The models that may be asked and have no price of the user's, by the names that prices have.
+    pub(crate) fn unpriced(&self) -> Vec<String> {
+        let usual = self.tiers.standard.as_ref().or(self.model.as_ref());
+        let tiers = [&self.tiers.low, &self.tiers.high].into_iter().flatten().map(Some);
+        let models = [usual].into_iter().chain(tiers).chain(self.fallback.iter().map(|other| other.model.as_ref()));
+        let mut names: Vec<&str> = models.map(|model| model.map_or("default", String::as_str)).collect();
+        names.retain(|name| !self.prices.contains_key(*name));
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(|name| format!("`{name}`")).collect()
+    }
+}
+
 /// What a session begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -94,7 +108,7 @@ pub(crate) enum Session {
 
 /// An agent that takes over.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table such as { backend = \"codex\" }")]
 pub(crate) struct Other {
     pub(crate) backend: Backend,
     #[serde(default)]
@@ -105,7 +119,7 @@ pub(crate) struct Other {
 
 /// Dollars for a million tokens of each kind.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table such as { input = 3, output = 15 }")]
 pub(crate) struct ModelPrices {
     #[serde(deserialize_with = "dollars")]
     input: Option<Usd>,
@@ -227,12 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn who_has_no_price_is_named() {
+        let models = "model = \"m\"\ntiers = { low = \"s\", high = \"b\" }\nfallback = { backend = \"codex\" }\n";
+        let agent = agent(&format!("{models}prices = {{ m = {{ input = 1 }}, b = {{ input = 2 }} }}")).unwrap();
+        assert_eq!(agent.unpriced(), ["`default`", "`s`"]);
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_refused() {
         for (text, words) in [
             ("prices.x = { output = 3 }", "agent.prices.x"),
             ("prices.x = { inptu = 3 }", "inptu"),
             ("fallback = { backend = \"command\" }", "agent.fallback.command"),
             ("fallback = { model = \"x\" }", "backend"),
+            ("fallback = \"claude\"", "a table such as { backend"),
+            ("prices.x = 3", "a table such as { input"),
             ("reports = [\"costs\"]", "costs"),
             ("session = \"old\"", "old"),
         ] {

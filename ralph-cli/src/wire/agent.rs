@@ -83,7 +83,9 @@ impl Parts<'_> {
             tiers = tiers.low(small).map_err(|error| clash(&error))?;
         }
         if let Some(model) = high {
-            let big = Named::new(model, self.priced(kind, &agent.command, Some(model))?);
+            // One model may be for both.
+            let name = if low == Some(model) { format!("high {model}") } else { model.clone() };
+            let big = Named::new(name, self.priced(kind, &agent.command, Some(model))?);
             tiers = tiers.high(big).map_err(|error| clash(&error))?;
         }
         Ok(Arc::new(tiers))

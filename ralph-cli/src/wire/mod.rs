@@ -35,6 +35,12 @@ pub(crate) fn refuse_what_it_cannot(settings: &Settings, agent: &dyn AgentBacken
         (settings.budget.tokens.is_some() && !can.tokens, "budget.tokens", "its tokens"),
     ];
     match missing.into_iter().find(|(missing, _, _)| *missing) {
+        // Tokens and a price are as good.
+        Some((_, key @ "budget.cost_usd", what)) if can.tokens => Err(CliError::usage(format!(
+            "`{key}` is set, and the agent `{name}` does not report {what}: remove it, or say in `[agent.prices]` what a \
+             million of its tokens cost; no price is known for {}",
+            settings.agent.unpriced().join(", ")
+        ))),
         Some((_, key, what)) => Err(CliError::usage(format!(
             "`{key}` is set, and the agent `{name}` does not report {what}: remove it, or use an agent that does"
         ))),

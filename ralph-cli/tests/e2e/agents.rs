@@ -28,6 +28,24 @@ fn a_tier_is_a_model() {
 }
 
 #[test]
+fn one_model_may_be_for_two_tiers() {
+    let scratch = Scratch::new(2);
+    scratch.claude("success", &format!("{DILIGENT}; echo \"$*\" >>\"$NOTES/args\""));
+    scratch.edit_prd("make the file 1", "make the file 1\n  Tier: high");
+    scratch.edit_prd("make the file 2", "make the file 2\n  Tier: low");
+    scratch.settings("model = \"usual\"\n[agent.tiers]\nlow = \"other\"\nhigh = \"other\"\n");
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.note("args").matches("--model other ").count(), 2, "{}", scratch.note("args"));
+}
+
+#[test]
+fn a_model_without_a_price_is_named() {
+    let scratch = Scratch::new(1);
+    scratch.settings("model = \"m\"\nreports = [\"tokens\"]\n[agent.prices.other]\ninput = 1.5\n");
+    scratch.run(&["--cost-usd", "0.50"]).refused(&["[agent.prices]", "no price is known for `m`"]);
+}
+
+#[test]
 fn another_agent_takes_over_where_one_is_out() {
     let scratch = Scratch::new(2);
     scratch.claude("error-429-unified", "echo claude >>\"$NOTES/who\"");
