@@ -5,16 +5,18 @@
 
 use std::{
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use ralph_core::{
-    Digest, Prompt,
-    ledger::{Ledger, Prd},
+    Digest, PhaseId, Prompt,
+    ledger::Prd,
     machine::{Every, Mode},
 };
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::{error::CliError, project};
 
@@ -39,13 +41,18 @@ pub(crate) enum Loop {
 impl Loop {
     /// How the plan at `path` is walked.
     pub(crate) fn of(path: &Path) -> Result<Self, CliError> {
-        let beside = path.with_extension("json");
-        match fs::read(&beside) {
-            Ok(bytes) if path.parent().is_some_and(|folder| folder.ends_with(FOLDER)) => {
-                serde_json::from_slice(&bytes).map_err(|error| CliError::failed(beside.display().to_string(), &error))
-            }
-            Ok(_) | Err(_) => Ok(Self::Plan),
+        if !is_looped(path) {
+            return Ok(Self::Plan);
         }
+        let beside = path.with_extension("json");
+        let read = fs::read(&beside).and_then(|bytes| serde_json::from_slice(&bytes).map_err(io::Error::from));
+        read.map_err(|error| {
+            CliError::usage(format!(
+                "{}: how this plan is walked is not known ({error}); the `ralph goal` or `ralph every` that it is of writes \
+                 it again",
+                beside.display()
+            ))
+        })
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -75,7 +82,7 @@ impl Loop {
     /// Writes the plan that this loop walks, below `folder`: the same one where the same is asked for again.
     ///
     /// # Errors
-    /// Where the text is none, or a command is not one line.
+    /// Where the text is none, a command is not one line, or somebody has edited by what that plan is verified.
     pub(crate) fn write(&self, folder: &Path, text: &str, verify: &[String]) -> Result<PathBuf, CliError> {
         let prd = Prd::single(text, verify).map_err(CliError::usage)?;
         let loop_ = serde_json::to_vec_pretty(self).map_err(|error| CliError::failed("the loop", &error))?;
@@ -87,22 +94,57 @@ impl Loop {
             Self::Every { .. } => "every",
         };
         let path = folder.join(format!("{kind}-{}-{}.md", words.trim_end_matches('-'), digest.short()));
-        let fail = |error: std::io::Error| CliError::failed(path.display().to_string(), &error);
+        let fail = |error: io::Error| CliError::failed(path.display().to_string(), &error);
         fs::create_dir_all(folder).map_err(fail)?;
-        fs::write(path.with_extension("json"), loop_).map_err(fail)?;
+        put(folder, &path.with_extension("json"), &loop_).map_err(fail)?;
         // Its mark is the record of what came of it: it is not written anew.
-        if !path.exists() {
-            fs::write(&path, prd).map_err(fail)?;
+        match fs::read(&path) {
+            Ok(there) => refuse_another_verifier(&path, &there, verify)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                put(folder, &path, prd.as_bytes()).map_err(fail)?;
+            }
+            Err(error) => return Err(fail(error)),
         }
         Ok(path)
     }
 }
 
-const FOLDER: &str = "goals";
+/// Below a control folder, or what stands for one.
+const FOLDER: &str = "state/goals";
 
 /// Where the plans of such loops are.
-pub(crate) fn folder(ledger: &Ledger) -> PathBuf {
-    ledger.state().join(FOLDER)
+pub(crate) fn folder(control: &Path) -> PathBuf {
+    control.join(FOLDER)
+}
+
+fn is_looped(plan: &Path) -> bool {
+    plan.parent().is_some_and(|folder| folder.ends_with(FOLDER))
+}
+
+/// What a person types to go on with `plan`, as the project names it: without a name it would be another one.
+pub(crate) fn again(plan: &str) -> String {
+    if is_looped(Path::new(plan)) { format!("ralph run {plan}") } else { "ralph run".to_owned() }
+}
+
+/// In one step: half a file would be in everybody's way from then on.
+fn put(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// What the command says by what it is verified is not passed over in silence. What cannot be read is told by the run.
+fn refuse_another_verifier(path: &Path, there: &[u8], verify: &[String]) -> Result<(), CliError> {
+    let Ok(read) = Prd::parse(there, "", PhaseId::default()) else { return Ok(()) };
+    if read.phase.verify.iter().map(String::as_str).eq(verify.iter().map(|command| command.trim())) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(CliError::usage(format!(
+        "{path} was edited since, and is verified by other commands: `ralph run {path}` goes on with it as it is; remove it to \
+         begin anew"
+    )))
 }
 
 /// `10m`, or `5m..2h` where the agent chooses; `verified` as in [`Every`].
@@ -140,7 +182,7 @@ mod tests {
     #[test]
     fn the_same_goal_is_the_same_plan() {
         let folder = tempfile::tempdir().unwrap();
-        let goals = folder.path().join(FOLDER);
+        let goals = super::folder(folder.path());
         let verify = ["cargo test".to_owned()];
         let path = Loop::Goal.write(&goals, "Make it pass!", &verify).unwrap();
         fs::write(&path, fs::read_to_string(&path).unwrap().replace("[ ]", "[x]")).unwrap();
@@ -150,9 +192,38 @@ mod tests {
         assert_eq!(Loop::of(&path).unwrap(), Loop::Goal);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         assert!(name.starts_with("goal-make-it-pass-"), "{name}");
-        // A file of that kind beside somebody's own plan says nothing.
-        let own = folder.path().join("PRD-P1.md");
-        fs::write(own.with_extension("json"), "\"goal\"").unwrap();
+        // A file of that kind beside somebody's own plan says nothing, whatever its folder is called.
+        let own = folder.path().join("goals/PRD-P1.md");
+        fs::create_dir(folder.path().join("goals")).unwrap();
+        fs::write(own.with_extension("json"), "{\"userStories\": []}").unwrap();
         assert_eq!(Loop::of(&own).unwrap(), Loop::Plan);
+        // How a loop's own plan is walked is never guessed.
+        for broken in ["{", ""] {
+            fs::write(path.with_extension("json"), broken).unwrap();
+            let error = Loop::of(&path).unwrap_err();
+            assert!(error.code == 2 && error.to_string().contains("ralph goal"), "{error}");
+        }
+        fs::remove_file(path.with_extension("json")).unwrap();
+        assert_eq!(Loop::of(&path).unwrap_err().code, 2);
+        assert_eq!(Loop::Goal.write(&goals, "Make it pass!", &verify).unwrap(), path);
+        assert_eq!(Loop::of(&path).unwrap(), Loop::Goal);
+    }
+
+    #[test]
+    fn another_verifier_than_the_one_given_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let goals = super::folder(folder.path());
+        let verify = ["cargo test".to_owned(), " cargo clippy ".to_owned()];
+        let path = Loop::Goal.write(&goals, "Make it pass", &verify).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let write = |from: &str, to: &str| fs::write(&path, text.replace(from, to)).unwrap();
+        for (from, to) in [("cargo clippy", "true"), ("Verify: cargo clippy\n", ""), ("Verify: ", "")] {
+            write(from, to);
+            let error = Loop::Goal.write(&goals, "Make it pass", &verify).unwrap_err();
+            assert!(error.code == 2 && error.to_string().contains("was edited"), "{from}: {error}");
+        }
+        // The control: other edits are a person's right.
+        write("Make it pass", "Make it pass, soon");
+        assert_eq!(Loop::Goal.write(&goals, "Make it pass", &verify).unwrap(), path);
     }
 }

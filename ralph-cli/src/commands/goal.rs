@@ -8,7 +8,7 @@ use crate::{
     error::CliError,
     looping::{self, Loop},
     project::Project,
-    settings,
+    wire,
 };
 
 /// One objective, until its verifier passes.
@@ -16,8 +16,7 @@ pub(crate) async fn goal(directory: &Path, args: &args::Goal) -> Result<u8, CliE
     let project = Project::find(directory)?;
     let mut verify = args.verify.clone();
     if verify.is_empty() {
-        let settings = settings::load(&project.settings(), &args.how.overrides.set)?.settings;
-        verify.extend(settings.verify.command);
+        verify.extend(run::settings(&project, &args.how)?.verify.command);
     }
     if verify.is_empty() {
         return Err(CliError::usage(
@@ -46,15 +45,18 @@ async fn start(
     verify: &[String],
     how: &args::How,
 ) -> Result<u8, CliError> {
+    // What would be refused anyhow leaves nothing behind.
+    let settings = run::settings(project, how)?;
+    wire::refuse_what_it_cannot(&settings, &*wire::agent(&settings, project)?.agent)?;
     // Looking changes nothing: the plan is written elsewhere, and is gone afterwards.
     let elsewhere = how.dry_run.then(tempfile::tempdir).transpose();
     let elsewhere = elsewhere.map_err(|error| CliError::failed("a temporary folder", &error))?;
     let folder = match &elsewhere {
-        Some(elsewhere) => elsewhere.path().join("goals"),
+        Some(elsewhere) => looping::folder(elsewhere.path()),
         None => {
             let create = project.ledger.create();
             create.map_err(|error| CliError::failed("the control folder cannot be written", &error))?;
-            looping::folder(&project.ledger)
+            looping::folder(project.ledger.root())
         }
     };
     let plan = looped.write(&folder, text, verify)?;

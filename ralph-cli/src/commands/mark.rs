@@ -8,7 +8,7 @@ use ralph_core::{
     ledger::{FileDecisions, Queued},
 };
 
-use crate::{args, error::CliError, operator, output, plan::PlanFile, project::Project, runs, settings};
+use crate::{args, error::CliError, looping, operator, output, plan::PlanFile, project::Project, runs, settings};
 
 /// Marks items open again; the next iteration gives them fresh attempts.
 pub(crate) async fn retry(directory: &Path, args: &args::Items) -> Result<u8, CliError> {
@@ -77,7 +77,7 @@ pub(crate) async fn write(
             page.push_str(&format!("  {id} no longer waits: {why}\n"));
         }
     }
-    page.push_str("`ralph run` goes on.\n");
+    page.push_str(&format!("`{}` goes on.\n", looping::again(&project.relative(plan.path()))));
     Ok(page)
 }
 

@@ -72,7 +72,10 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             format!("  session {how} ({}{cost}{tokens}{denied}{compacted})", seconds(*took_ms))
         }
         Fact::Rounded { enough: Some(VerifyOutcome::Pass), summary, .. } => format!("  ✓ enough: {summary}"),
-        Fact::Rounded { until, .. } => format!("  the next session begins at {}", clock(*until)),
+        Fact::Rounded { enough: Some(VerifyOutcome::Broken | VerifyOutcome::Unready), summary, .. } => {
+            format!("  ⚠ enough: broken: {summary}")
+        }
+        Fact::Rounded { enough: Some(VerifyOutcome::Fail), summary, .. } => format!("  ✗ enough: {summary}"),
         Fact::Verified { stage, outcome, summary, took_ms, .. } => {
             let (glyph, word) = match outcome {
                 VerifyOutcome::Pass => ("✓", ""),

@@ -14,7 +14,7 @@ use ralph_core::{
 use serde::{Serialize, Serializer};
 
 use super::{Glyph, SCHEMA_VERSION, attempts, count, wrap};
-use crate::runs::RunInfo;
+use crate::{looping, runs::RunInfo};
 
 /// How wide the page is.
 const WIDTH: usize = 96;
@@ -274,7 +274,7 @@ impl Overview {
             (Some(holder), _, _) => format!("at work: {holder}"),
             (None, Some(stop), _) if self.edited() => format!("{}; the plan was edited since", stop.reason),
             (None, Some(stop), _) => stop.to_string(),
-            (None, None, Some(_)) => "was cut off; `ralph run` takes it up".to_owned(),
+            (None, None, Some(_)) => format!("was cut off; `{}` takes it up", looping::again(&self.plan)),
             (None, None, None) => "no run yet".to_owned(),
         };
         // Writing to a string cannot fail; so throughout.
@@ -405,6 +405,7 @@ impl Overview {
             _ => return,
         };
         page.push('\n');
+        let advice = advice.replace("`ralph run", &format!("`{}", looping::again(&self.plan)));
         for line in wrap(&format!("Next: {advice}."), WIDTH, "      ") {
             let _ = writeln!(page, "{line}");
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ralph_core::{Event, Observer, printable};
+use ralph_core::{Event, Observer, Record, machine::Fact, printable};
 
 use super::{Names, awaited, line};
 
@@ -17,8 +17,8 @@ pub(crate) struct Progress {
     /// On a terminal: what is under way.
     bar: Option<ProgressBar>,
     names: Names,
-    /// What is waited for, once a wait begins.
-    awaited: Mutex<String>,
+    /// What is waited for, once a wait begins, and whether a line has said so.
+    awaited: Mutex<(String, bool)>,
 }
 
 impl Progress {
@@ -32,6 +32,16 @@ impl Progress {
             bar
         });
         Self { bar, names, awaited: Mutex::default() }
+    }
+
+    fn awaits(&self, record: &Record, said: bool) {
+        if let Some(text) = awaited(&record.fact) {
+            *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = (text, said);
+        }
+    }
+
+    fn awaited(&self) -> (String, bool) {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn say(&self, text: &str) {
@@ -58,20 +68,24 @@ impl Observer for Progress {
     fn on_event(&self, event: &Event) {
         match event {
             Event::Recorded { record, .. } => {
-                if let Some(text) = awaited(&record.fact) {
-                    *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = text;
-                }
+                self.awaits(record, matches!(record.fact, Fact::Ended { .. }));
                 if let Some(text) = line(&record.fact, self.names) {
                     self.say(&text);
                 }
             }
+            // A wait that was cut off goes on.
+            Event::Replayed { record, .. } => self.awaits(record, false),
             Event::Told { text, .. } => text.lines().for_each(|line| self.say(&printable(line))),
             Event::Began { step, .. } => {
-                if let Some(bar) = &self.bar {
-                    bar.reset_elapsed();
-                    let awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-                    // A wait is long, and its step's name says nothing.
-                    bar.set_message(if step.starts_with("wait/") { awaited.clone() } else { printable(step) });
+                // A wait is long, and its step's name says nothing.
+                let (text, said) = if step.starts_with("wait/") { self.awaited() } else { (printable(step), true) };
+                match &self.bar {
+                    Some(bar) => {
+                        bar.reset_elapsed();
+                        bar.set_message(text);
+                    }
+                    None if !said => self.say(&format!("  {text}")),
+                    None => {}
                 }
             }
             Event::Live { line, .. } => {

@@ -1,6 +1,8 @@
 //! `ralph goal` and `ralph every`.
 
-use super::support::Scratch;
+use rustix::process::Signal;
+
+use super::support::{Scratch, until};
 
 const COUNTS: &str = r#"
 n=$(($(cat "$NOTES/n" 2>/dev/null || echo 0) + 1)); echo "$n" >"$NOTES/n"; cat >"$NOTES/prompt-$n"
@@ -36,6 +38,78 @@ fn a_goal_is_worked_on_until_it_is_reached() {
     let ended = scratch.ralph(&goal);
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     assert_eq!(scratch.note("n"), "3\n");
+}
+
+#[test]
+fn a_goal_that_was_reached_and_is_lost_again_is_worked_on_again() {
+    let scratch = scratch(r#"echo "good $n" >answer"#);
+    let goal = ["goal", "Find the answer", "--verify", "grep -q good answer"];
+    assert_eq!(scratch.ralph(&goal).status.code(), Some(0));
+    let branch = scratch.git(&["branch", "--list", "ralph/goal-*", "--format=%(refname:short)"]);
+    // Its work was never merged.
+    scratch.git(&["branch", "-D", branch.trim()]);
+    let ended = scratch.ralph(&goal);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 of 1 open"), "{}", ended.stderr);
+    assert_eq!(scratch.git(&["show", &format!("{}:answer", branch.trim())]), "good 2");
+    // Where it is not lost, that costs nothing.
+    let ended = scratch.ralph(&goal);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(scratch.note("n"), "2\n");
+}
+
+#[test]
+fn who_is_told_to_go_on_is_told_with_what() {
+    let scratch = scratch(r#"printf '```ralph\n{"status": "decision", "question": "Which?"}\n```\n'"#);
+    let ended = scratch.ralph(&["goal", "Choose", "--verify", "test -s x"]);
+    assert_eq!(ended.status.code(), Some(10), "{}", ended.stderr);
+    // Without a plan's name it would be another one, or none.
+    let again = "ralph run ralph-loop/state/goals/goal-choose-";
+    let said = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(again);
+    assert!(said(&ended.stdout), "{}", ended.stdout);
+    let answered = scratch.ralph(&["btw", "--answer", "D-001=this one"]);
+    assert!(said(&answered.stdout), "{} {}", answered.stdout, answered.stderr);
+    let skipped = scratch.ralph(&["skip", "G01"]);
+    assert!(said(&skipped.stdout), "{} {}", skipped.stdout, skipped.stderr);
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_behind() {
+    let scratch = scratch("echo x >x");
+    let before = scratch.operator();
+    for more in [["--cost-usd", "5"], ["--set", "agent.session=continue"], ["--set", "agent.backend=cladue"]] {
+        for command in [["goal", "Have x", "--verify", "test -s x"], ["every", "1s", "Look", "--until=true"]] {
+            let ended = scratch.ralph(&[&command[..], &more[..]].concat());
+            assert_eq!(ended.status.code(), Some(2), "{more:?}: {}", ended.stderr);
+        }
+    }
+    assert_eq!(scratch.operator(), before);
+}
+
+#[test]
+fn a_wait_that_was_cut_off_goes_on_and_says_so() {
+    let scratch = scratch("exit 0");
+    let running = scratch.start(&["every", "1h", "Look"]);
+    until("the wait", || running.stderr().contains("the next session begins at"));
+    running.signal(Signal::KILL);
+    running.end();
+    let running = scratch.start(&["every", "1h", "Look"]);
+    until("the wait, again", || running.stderr().contains("the next session begins at"));
+    running.signal(Signal::INT);
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
+    assert_eq!(scratch.note("n"), "1\n", "no session took place meanwhile");
+}
+
+#[test]
+fn a_budget_that_is_spent_and_a_broken_end_announce_no_session() {
+    let scratch = scratch("exit 0");
+    let ended = scratch.ralph(&["every", "1s", "Look", "--iterations", "1"]);
+    assert_eq!(ended.status.code(), Some(13), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("next session"), "{}", ended.stderr);
+    let ended = scratch.ralph(&["every", "1s", "Look", "--until", "no-such-command"]);
+    assert_eq!(ended.status.code(), Some(15), "{}", ended.stderr);
+    assert!(ended.stderr.contains("⚠ enough: broken: ") && !ended.stderr.contains("next session"), "{}", ended.stderr);
 }
 
 #[test]

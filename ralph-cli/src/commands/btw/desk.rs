@@ -17,6 +17,7 @@ use crate::{
     answers,
     crash_point::point,
     error::CliError,
+    looping,
     plan::PlanFile,
     project::{LEDGER, Project},
     runs, settings, wire,
@@ -57,6 +58,14 @@ pub(super) struct Resumable<'a> {
     pub(super) project: &'a Desktop,
     /// Its file, where the run says so.
     pub(super) plan: Option<PathBuf>,
+}
+
+impl Resumable<'_> {
+    /// What a person types to take it up, in its project.
+    pub(super) fn again(&self) -> String {
+        let plan = self.plan.as_deref().map(|plan| plan.strip_prefix(&self.project.root).unwrap_or(plan));
+        looping::again(&plan.map(|plan| plan.display().to_string()).unwrap_or_default())
+    }
 }
 
 /// An answer that was given.

@@ -4,7 +4,7 @@ mod ask;
 mod desk;
 mod page;
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use ralph_core::DecisionId;
 use serde::Serialize;
@@ -45,7 +45,10 @@ pub(crate) async fn btw(directory: &Path, args: &args::Btw) -> Result<u8, CliErr
         }
         report(&given, args.json)?;
         if !args.json && !args.resume && !ask::is_possible() && given.iter().any(|given| !given.live) {
-            output::print("`ralph run` goes on.\n")?;
+            let plans: BTreeSet<String> = desk.resumable(&given, false).iter().map(desk::Resumable::again).collect();
+            for again in plans {
+                output::print(&format!("`{again}` goes on.\n"))?;
+            }
         }
         given
     };

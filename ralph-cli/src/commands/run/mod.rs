@@ -12,7 +12,7 @@ mod state_page;
 use std::{io::Write as _, path::Path, sync::Arc};
 
 use ralph_core::{
-    Event, Evergreen, ItemStatus, Observer as _, PlanSource, Ralph, engine::Artifacts, ledger::learnings,
+    Cx, Event, Evergreen, ItemStatus, Observer as _, PlanSource, Ralph, engine::Artifacts, ledger::learnings,
     machine::Mode, printable,
 };
 
@@ -31,10 +31,13 @@ use crate::{
     wire,
 };
 
-pub(crate) use self::{prepare::info, state_page::StatePage};
+pub(crate) use self::{
+    prepare::{info, settings_for as settings},
+    state_page::StatePage,
+};
 
 pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliError> {
-    let prepared = prepare(directory, args).await?;
+    let mut prepared = prepare(directory, args).await?;
     if args.how.dry_run {
         dry_run::dry_run(&prepared)?;
         return Ok(0);
@@ -48,6 +51,7 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     let swept = ralph_process::sweep(held.run.as_str());
     if !held.taken_up {
         finish::catch_up(&prepared, &held.run);
+        open_again(&mut prepared).await?;
     }
     greet(&prepared, &held, args.how.json).await;
     if swept.killed > 0 {
@@ -64,6 +68,22 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
         ralph.run().await
     };
     finish::finish(&prepared, &held, ended, args.how.json).await
+}
+
+/// A loop that begins anew has its item to do, whatever an earlier run came to: the branch may have lost it since.
+async fn open_again(prepared: &mut Prepared) -> Result<(), CliError> {
+    if prepared.looped == Loop::Plan {
+        return Ok(());
+    }
+    for phase in &prepared.read.plan.phases {
+        let is_marked = |status| matches!(status, ItemStatus::Done | ItemStatus::Decision | ItemStatus::Blocked);
+        for item in phase.items.iter().filter(|item| is_marked(item.status)) {
+            let marked = prepared.plan.mark(&phase.name(item), item.status, ItemStatus::Open, &Cx::new()).await;
+            marked.map_err(|error| CliError::refused(&error))?;
+        }
+    }
+    prepared.read = prepared.plan.read().map_err(|error| CliError::refused(&error))?;
+    Ok(())
 }
 
 /// The loop with all its parts, but for who watches.

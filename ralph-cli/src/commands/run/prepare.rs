@@ -37,14 +37,8 @@ pub(super) struct Prepared {
 
 pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepared, CliError> {
     let project = Project::find(directory)?;
-    let mut flags = Vec::new();
     let how = &args.how;
-    flags.extend(how.iterations.map(|n| format!("budget.iterations={n}")));
-    flags.extend(how.time.as_ref().map(|time| format!("budget.time={time}")));
-    flags.extend(how.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
-    flags.extend(how.tokens.map(|n| format!("budget.tokens={n}")));
-    flags.extend(how.overrides.set.iter().cloned());
-    let settings = settings::load(&project.settings(), &flags)?.settings;
+    let settings = settings_for(&project, how)?;
     let path = project.plan(args.plan.as_deref())?;
     refuse_a_phase_alone(&project, &path)?;
     let looped = Loop::of(&path)?;
@@ -82,6 +76,17 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     let publish = wire::publish(&settings, &vcs).await?;
     let on_conflict = args.on_conflict.unwrap_or(settings.run.on_conflict);
     Ok(Prepared { project, settings, plan, read, info, looped, agent, vcs, publish, notes, on_conflict })
+}
+
+/// The settings that hold for a run that is called so.
+pub(crate) fn settings_for(project: &Project, how: &args::How) -> Result<Settings, CliError> {
+    let mut flags = Vec::new();
+    flags.extend(how.iterations.map(|n| format!("budget.iterations={n}")));
+    flags.extend(how.time.as_ref().map(|time| format!("budget.time={time}")));
+    flags.extend(how.cost_usd.as_ref().map(|usd| format!("budget.cost_usd={usd}")));
+    flags.extend(how.tokens.map(|n| format!("budget.tokens={n}")));
+    flags.extend(how.overrides.set.iter().cloned());
+    Ok(settings::load(&project.settings(), &flags)?.settings)
 }
 
 /// Brings answers to their end where one adds items: a crash may have come after the rows, and before the approval knew
