@@ -76,14 +76,16 @@ fn who_is_told_to_go_on_is_told_with_what() {
 #[test]
 fn what_is_refused_leaves_nothing_behind() {
     let scratch = scratch("echo x >x");
-    let before = scratch.operator();
     for more in [["--cost-usd", "5"], ["--set", "agent.session=continue"], ["--set", "agent.backend=cladue"]] {
         for command in [["goal", "Have x", "--verify", "test -s x"], ["every", "1s", "Look", "--until=true"]] {
             let ended = scratch.ralph(&[&command[..], &more[..]].concat());
             assert_eq!(ended.status.code(), Some(2), "{more:?}: {}", ended.stderr);
         }
     }
-    assert_eq!(scratch.operator(), before);
+    assert!(!scratch.root.join("ralph-loop/state").exists(), "nothing was changed");
+    // The control.
+    assert_eq!(scratch.ralph(&["goal", "Have x", "--verify", "test -s x"]).status.code(), Some(0));
+    assert!(scratch.root.join("ralph-loop/state/goals").exists());
 }
 
 #[test]
