@@ -193,9 +193,9 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 Lane::Idle
             }
-            (Lane::Rounding { wait_ms, .. }, Fact::Rounded { enough, summary, until, took_ms }) => {
+            (Lane::Rounding { phase, wait_ms }, Fact::Rounded { enough, summary, until, took_ms }) => {
                 self.sitting.took_ms += took_ms;
-                self.rounded(wait_ms, *enough, summary, *until)
+                self.rounded(phase, wait_ms, *enough, summary, *until)
             }
             (Lane::Left(attempt, start, ending), Fact::Captured { revision, tree, stat, findings, took_ms }) => {
                 self.sitting.took_ms += took_ms;

@@ -77,12 +77,23 @@ impl Machine {
     }
 
     /// The end was looked for. No wait is begun that a budget would not let end in a session.
-    pub(super) fn rounded(&self, wait_ms: u64, enough: Option<VerifyOutcome>, summary: &str, until: u64) -> Lane {
-        match enough {
-            Some(VerifyOutcome::Pass) => return halt(Stop::new(StopReason::Success, format!("enough: {summary}"))),
-            Some(VerifyOutcome::Broken) => return halt(Stop::new(StopReason::VerifierBroken, summary)),
-            Some(VerifyOutcome::Unready) => return halt(Stop::new(StopReason::Environment, summary)),
-            Some(VerifyOutcome::Fail) | None => {}
+    pub(super) fn rounded(
+        &self,
+        phase: PhaseId,
+        wait_ms: u64,
+        enough: Option<VerifyOutcome>,
+        summary: &str,
+        until: u64,
+    ) -> Lane {
+        let end = match enough {
+            Some(VerifyOutcome::Pass) => Some(Stop::new(StopReason::Success, format!("enough: {summary}"))),
+            Some(VerifyOutcome::Broken) => Some(Stop::new(StopReason::VerifierBroken, summary)),
+            Some(VerifyOutcome::Unready) => Some(Stop::new(StopReason::Environment, summary)),
+            Some(VerifyOutcome::Fail) | None => None,
+        };
+        if let Some(stop) = end {
+            // No session begins before it was asked again: else a crash at this point would cost one.
+            return Lane::Halt { stop, then: Box::new(Lane::Rounding { phase, wait_ms: 0 }) };
         }
         // The look before the next session says which budget is spent.
         if self.exhausted(false).is_some() {

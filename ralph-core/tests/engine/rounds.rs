@@ -192,6 +192,20 @@ fn a_loop_ends_when_it_is_enough() {
 }
 
 #[test]
+fn a_loop_that_is_taken_up_asks_first_whether_it_is_enough() {
+    let world = World::new(1, [turn().writes("a", "1"), turn().writes("b", "2")]);
+    let journal = MemoryJournal::new();
+    let ralph = || looped(&world, false).journal(journal.clone(), RunId::new("run"));
+    let broken = verifier("broken", |_| Err("exit 127".into()));
+    assert_eq!(run(ralph().until(broken)).stop.reason, StopReason::VerifierBroken);
+    assert_eq!(run(ralph().until(no_bad_files())).stop.reason, StopReason::Success);
+    assert_eq!(world.agent.briefs().len(), 1);
+    // Where it is not, the session that was due begins without a wait.
+    assert_eq!(run(ralph().until(good("stop")).budget(iterations(1))).stop.reason, StopReason::BudgetExhausted);
+    assert_eq!((world.agent.briefs().len(), waits(&world)), (2, vec![0]));
+}
+
+#[test]
 fn no_wait_begins_that_the_time_budget_does_not_outlast() {
     let world = World::new(1, (0..9).map(|_| turn()));
     let mut budget = Budget::default();

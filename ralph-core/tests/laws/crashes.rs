@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use ralph_core::{
     ItemStatus, StopReason,
+    machine::{Every, Mode},
     testing::simulator::{Behaviour, PhaseGates, Scenario, enumerate_crashes, simulate},
 };
 
@@ -94,10 +95,119 @@ fn gates_and_answers_survive_a_crash_anywhere() {
     }
 }
 
+const MINUTE: u64 = 60_000;
+
+fn every(verified: bool) -> Mode {
+    Mode::Every(Every { usual_ms: MINUTE, min_ms: MINUTE, max_ms: MINUTE, verified })
+}
+
+/// A goal that is worked on so. Three sessions in a row that change nothing end it.
+fn goal(behaviour: Behaviour) -> Scenario {
+    let mut scenario = Scenario::of([behaviour]).in_mode(Mode::Goal);
+    scenario.budget.no_progress = 3;
+    scenario
+}
+
+/// All of them, or those that go through a loop on ways of their own.
+fn looped_over<'a>(few: &'a [Behaviour]) -> &'a [Behaviour] {
+    if size("RALPH_SIM_CASES", 0) > 0 { &Behaviour::ALL } else { few }
+}
+
+#[test]
+fn a_goal_survives_a_crash_anywhere() {
+    use Behaviour::*;
+    for behaviour in looped_over(&[SecondTry, Hidden, Claims, AlreadyDone, Outage, Crashes, Overtaken, AsksAnswered]) {
+        let points = enumerate_crashes(&goal(*behaviour)).unwrap_or_else(|why| panic!("{behaviour:?}: {why}"));
+        assert!(points >= 30, "{behaviour:?} passed only {points} points");
+    }
+}
+
+#[test]
+fn a_loop_at_an_interval_survives_a_crash_anywhere() {
+    use Behaviour::*;
+    let verified = looped_over(&[SecondTry, Outage, Collides, AlreadyDoneApproved]).iter().map(|one| (one, true));
+    let unverified = looped_over(&[Good, Outage, AsksAnswered]).iter().map(|one| (one, false));
+    for (behaviour, verified) in verified.chain(unverified) {
+        let scenario = Scenario::of([*behaviour]).in_mode(every(verified)).until(2);
+        let points =
+            enumerate_crashes(&scenario).unwrap_or_else(|why| panic!("{behaviour:?}, verified {verified}: {why}"));
+        assert!(points >= 20, "{behaviour:?}, verified {verified}, passed only {points} points");
+    }
+}
+
+#[test]
+fn goals_come_to_what_the_contract_says() {
+    use Behaviour::*;
+    for behaviour in Behaviour::ALL {
+        let report = simulate(&goal(behaviour), &[]).unwrap();
+        assert_eq!(report.violations, [], "{behaviour:?}");
+        let expected = match behaviour {
+            // What is there already is asked about by nobody: the base passes.
+            Good | SecondTry | Outage | Crashes | RowEdited | Overtaken | Collides | AsksAnswered | PolicyApproved
+            | PolicyApprovedLate | PolicyContradicted | PolicyRejected | AlreadyDone | AlreadyDoneApproved
+            | Proposes => (StopReason::Success, ItemStatus::Done),
+            Bad | Claims | BreaksVerifier | Link => (StopReason::NoProgress, ItemStatus::Open),
+            Blocks => (StopReason::ItemsBlocked, ItemStatus::Blocked),
+            // The second session leaves what the first one hid, and what it hid passes where it stands.
+            Hidden | Asks => (StopReason::AwaitingDecisions, ItemStatus::Decision),
+        };
+        let marks: Vec<ItemStatus> = report.end.marks.values().copied().collect();
+        assert_eq!((report.end.reason, marks), (expected.0, vec![expected.1]), "{behaviour:?}");
+    }
+}
+
+#[test]
+fn loops_at_an_interval_come_to_what_the_contract_says() {
+    use Behaviour::*;
+    let end = |behaviour, verified| {
+        let report = simulate(&Scenario::of([behaviour]).in_mode(every(verified)).until(3), &[]).unwrap();
+        assert_eq!(report.violations, [], "{behaviour:?}, verified {verified}");
+        (report.end.reason, report.end.commits)
+    };
+    for behaviour in Behaviour::ALL {
+        // Three rounds; what a person commits meanwhile is one more.
+        let verified = match behaviour {
+            Good | Outage | Crashes | RowEdited | AsksAnswered | PolicyApproved | PolicyRejected | Proposes => {
+                (StopReason::Success, 3)
+            }
+            Overtaken | Collides | PolicyApprovedLate | PolicyContradicted => (StopReason::Success, 4),
+            SecondTry => (StopReason::Success, 2),
+            Bad | Claims | BreaksVerifier | Link | AlreadyDoneApproved => (StopReason::Success, 0),
+            Hidden | AlreadyDone | Asks => (StopReason::AwaitingDecisions, 0),
+            Blocks => (StopReason::ItemsBlocked, 0),
+        };
+        assert_eq!(end(behaviour, true), verified, "{behaviour:?}, verified");
+        // Only what a person commits is on the branch.
+        let unverified = match behaviour {
+            Overtaken | Collides => (StopReason::Success, 1),
+            Asks => (StopReason::AwaitingDecisions, 0),
+            Blocks => (StopReason::ItemsBlocked, 0),
+            Good | SecondTry | Bad | Claims | Hidden | AlreadyDone | BreaksVerifier | Link | Outage | Crashes
+            | RowEdited | AsksAnswered | PolicyApproved | PolicyApprovedLate | PolicyContradicted | PolicyRejected
+            | AlreadyDoneApproved | Proposes => (StopReason::Success, 0),
+        };
+        assert_eq!(end(behaviour, false), unverified, "{behaviour:?}, not verified");
+    }
+}
+
 #[test]
 fn the_same_scenario_gives_the_same_run() {
     let [one, two] = [(); 2].map(|()| simulate(&Scenario::of(Behaviour::ALL), &[]).unwrap());
     assert_eq!((one.end, one.points), (two.end, two.points));
+}
+
+/// Plans mostly; else a goal, or a loop at an interval.
+fn modes() -> impl Strategy<Value = Mode> {
+    prop_oneof![6 => Just(Mode::Items), 2 => Just(Mode::Goal), 1 => Just(every(true)), 1 => Just(every(false))]
+}
+
+/// `items` in `phases`; or its first one, where sessions are rounds.
+fn scenario(mode: Mode, items: Vec<Behaviour>, phases: Vec<PhaseGates>) -> Scenario {
+    if mode == Mode::Items {
+        let phases: Vec<PhaseGates> = phases.into_iter().take(items.len()).collect();
+        return Scenario::of(items).in_phases(phases);
+    }
+    Scenario::of(items.into_iter().take(1)).in_mode(mode)
 }
 
 proptest! {
@@ -106,12 +216,16 @@ proptest! {
     /// Crashes in recovery, and in the recovery of that.
     #[test]
     fn any_plan_survives_several_crashes(
+        mode in modes(),
+        rounds in 1u32..4,
         items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..5),
         phases in prop::collection::vec(prop::sample::select(PhaseGates::ALL.as_slice()), 0..4),
         crashes in prop::collection::vec(1u64..160, 0..4),
     ) {
-        let phases = phases.into_iter().take(items.len());
-        let scenario = Scenario::of(items).in_phases(phases);
+        let mut scenario = scenario(mode, items, phases).until(rounds);
+        if mode == Mode::Goal {
+            scenario.budget.no_progress = 3;
+        }
         let whole = simulate(&scenario, &[]).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         let report = simulate(&scenario, &crashes).map_err(|stuck| TestCaseError::fail(stuck.0))?;
         prop_assert_eq!(&report.violations, &[]);
@@ -124,6 +238,8 @@ proptest! {
     /// Whatever the limits, the laws hold and there is one end.
     #[test]
     fn any_limits_keep_the_laws(
+        mode in modes(),
+        until in prop::option::of(1u32..6),
         items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..7),
         phases in prop::collection::vec(prop::sample::select(PhaseGates::ALL.as_slice()), 0..4),
         checkpoint in 1u32..4,
@@ -135,8 +251,8 @@ proptest! {
         tokens in 1u64..1000,
         crash in 1u64..200,
     ) {
-        let phases = phases.into_iter().take(items.len());
-        let mut scenario = Scenario::of(items).in_phases(phases);
+        let mut scenario = scenario(mode, items, phases);
+        scenario.until = until;
         scenario.budget.checkpoint_every = checkpoint;
         scenario.budget.iterations = iterations;
         scenario.budget.sessions = sessions;

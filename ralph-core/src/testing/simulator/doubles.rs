@@ -10,9 +10,10 @@ use async_trait::async_trait;
 
 use super::{Sabotage, world::Shared};
 use crate::{
-    AgentBackend, AgentError, Boundary, Brief, Capabilities, Cx, DecisionKind, Digest, Gate, GateError, MemoryPlan,
-    Part, Question, Ruling, SessionEnd, SessionReport, Stage, Target, Tokens, Trouble, Usage, Usd, Verdict, Verifier,
-    VerifyError,
+    AgentBackend, AgentError, Boundary, Brief, Capabilities, Cx, DecisionKind, Digest, Gate, GateError, MemoryJournal,
+    MemoryPlan, Part, Question, Ruling, RunId, SessionEnd, SessionReport, Stage, Target, Tokens, Trouble, Usage, Usd,
+    Verdict, Verifier, VerifyError,
+    machine::{Fact, Mode},
     testing::{Files, MemoryVcs},
 };
 
@@ -104,6 +105,7 @@ pub(super) struct Parts {
     pub(super) plan: MemoryPlan,
     pub(super) vcs: MemoryVcs,
     pub(super) shared: Arc<Shared>,
+    pub(super) mode: Mode,
     pub(super) sabotage: Option<Sabotage>,
 }
 
@@ -131,6 +133,11 @@ impl SimAgent {
         // Every session tries to tick its own item.
         fs::create_dir_all(workspace.join("ralph-loop"))?;
         write("ralph-loop/PRD.md", "- [x] done, says the agent")?;
+        let idle = matches!(behaviour, Behaviour::Claims | Behaviour::AlreadyDone | Behaviour::AlreadyDoneApproved);
+        if matches!(self.world.mode, Mode::Every(_)) && !idle {
+            // Each round has work of its own.
+            write("round", &self.world.vcs.branch().len().to_string())?;
+        }
         let finished = |said: &str| SessionReport::new(SessionEnd::Finished).with_said(said);
         let usage = Usage::unknown()
             .with_cost(Usd::from_micros(250_000))
@@ -314,7 +321,10 @@ impl Gate for SimPolicy {
 
 /// Passes where the item's file says `good`, or an ignored one does.
 #[derive(Debug)]
-pub(super) struct SimVerifier;
+pub(super) struct SimVerifier {
+    /// Whether the plan's own verifier is the item's, so that the base is judged by it as well.
+    pub(super) one_item: bool,
+}
 
 #[async_trait]
 impl Verifier for SimVerifier {
@@ -323,7 +333,8 @@ impl Verifier for SimVerifier {
     }
 
     async fn verify(&self, target: &Target, _cx: &Cx) -> Result<Verdict, VerifyError> {
-        let Some(item) = &target.item else {
+        let of_phase = target.phase.items.first().filter(|_| self.one_item && target.stage == Stage::Base);
+        let Some(item) = target.item.as_ref().or(of_phase) else {
             // A gate that wants a second look at the phase's first item.
             let wants_more = target.stage == Stage::Gate && target.phase.auto_gate.contains(&REOPENED.to_owned());
             let fixed = target.folder.join(format!("fixed-{}", target.phase.id)).exists();
@@ -340,5 +351,26 @@ impl Verifier for SimVerifier {
         evidence.tail.clone_from(&content);
         evidence.parts.push(Part { name: "file".to_owned(), passed, tests: None });
         Ok(verdict)
+    }
+}
+
+/// What says that a loop at an interval is enough: after so many rounds on record, so that asking again says the same.
+#[derive(Debug)]
+pub(super) struct SimUntil {
+    pub(super) journal: MemoryJournal,
+    pub(super) run: RunId,
+    pub(super) rounds: usize,
+}
+
+#[async_trait]
+impl Verifier for SimUntil {
+    fn name(&self) -> &str {
+        "rounds"
+    }
+
+    async fn verify(&self, _target: &Target, _cx: &Cx) -> Result<Verdict, VerifyError> {
+        let records = self.journal.records(&self.run);
+        let over = records.iter().filter(|record| matches!(record.fact, Fact::Rounded { .. })).count();
+        Ok(Verdict::new(over + 1 >= self.rounds, format!("{over} rounds before this one")))
     }
 }

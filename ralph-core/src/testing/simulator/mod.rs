@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fmt};
 
 use self::world::World;
 use super::{FaultPlan, laws::Violation};
-use crate::{Budget, Digest, ItemRef, ItemStatus, PhaseId, StopReason, Usd};
+use crate::{Budget, Digest, ItemRef, ItemStatus, PhaseId, StopReason, Usd, machine::Mode};
 
 pub use self::doubles::Behaviour;
 
@@ -21,6 +21,10 @@ pub struct Scenario {
     pub items: Vec<Behaviour>,
     /// The gates of each phase; the items are dealt out to them in order. Empty: one phase without gates.
     pub phases: Vec<PhaseGates>,
+    /// What is made of the plan. A goal, and a loop at an interval, is of one item.
+    pub mode: Mode,
+    /// After how many rounds a loop at an interval is enough. `None`: nothing says so, and a limit ends it.
+    pub until: Option<u32>,
     /// The limits.
     pub budget: Budget,
     /// What is broken on purpose, so that a law has something to find.
@@ -38,13 +42,28 @@ impl Scenario {
             tokens: Some(1_000_000_000),
             ..Budget::default()
         };
-        Self { items: items.into_iter().collect(), phases: Vec::new(), budget, sabotage: None }
+        let items = items.into_iter().collect();
+        Self { items, phases: Vec::new(), mode: Mode::Items, until: None, budget, sabotage: None }
     }
 
     /// The same in phases with these gates.
     #[must_use]
     pub fn in_phases(mut self, phases: impl IntoIterator<Item = PhaseGates>) -> Self {
         self.phases = phases.into_iter().collect();
+        self
+    }
+
+    /// The same with this made of it.
+    #[must_use]
+    pub fn in_mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The same, and it is enough after so many rounds.
+    #[must_use]
+    pub fn until(mut self, rounds: u32) -> Self {
+        self.until = Some(rounds);
         self
     }
 }
@@ -98,7 +117,8 @@ pub struct Final {
     pub files: BTreeMap<String, Digest>,
     /// How many commits the run put on the branch.
     pub commits: usize,
-    /// The items whose work is kept, and why.
+    /// The items whose work is kept, and why; each once where a limit ended sessions that came to nothing, since an
+    /// invocation after a crash has a count of its own.
     pub kept: Vec<String>,
     /// The questions that were asked.
     pub asked: Vec<String>,

@@ -7,11 +7,12 @@ use std::sync::{
 
 use super::{
     Behaviour, Final, PhaseGates, Report, Scenario,
-    doubles::{Parts, REOPENED, SimAgent, SimPolicy, SimVerifier},
+    doubles::{Parts, REOPENED, SimAgent, SimPolicy, SimUntil, SimVerifier},
 };
 use crate::{
-    Digest, Event, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, Ralph, RunError, RunId,
-    machine::{Fact, Machine},
+    Digest, Event, Evergreen, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, PlanSource,
+    Ralph, RunError, RunId, StopReason,
+    machine::{Fact, Machine, Mode},
     testing::{
         FaultPlan, Faulty, Files, MemoryVcs, StillClock,
         laws::{LawBook, Violation},
@@ -139,12 +140,20 @@ impl World {
             }
             Event::Live { .. } | Event::Told { .. } => {}
         };
-        let ralph = Ralph::builder(
-            Faulty::new(Arc::new(self.plan.clone()), faults),
+        let Scenario { mode, until, .. } = self.scenario;
+        let (plan, judged): (Arc<dyn PlanSource>, bool) = match mode {
+            Mode::Items | Mode::Goal => (Arc::new(self.plan.clone()), true),
+            Mode::Every(every) => (Arc::new(Evergreen::new(self.plan.clone())), every.verified),
+        };
+        let verifier = SimVerifier { one_item: mode != Mode::Items };
+        let mut ralph = Ralph::builder(
+            Faulty::new(plan, faults),
             Faulty::new(Arc::new(agent), faults),
-            Faulty::new(Arc::new(SimVerifier), faults),
+            Faulty::new(Arc::new(verifier), faults),
             Faulty::new(vcs, faults),
         )
+        .mode(mode)
+        .baseline(judged)
         .gate(Faulty::new(Arc::new(SimPolicy), faults))
         .rebase(Faulty::new(Arc::new(self.vcs.clone()), faults))
         .journal(Faulty::new(journal, faults), self.run.clone())
@@ -152,6 +161,10 @@ impl World {
         .clock(self.clock.clone())
         .budget(self.scenario.budget.clone())
         .observe(watch);
+        if let Some(rounds) = until {
+            let until = SimUntil { journal: self.journal.clone(), run: self.run.clone(), rounds: rounds as usize };
+            ralph = ralph.until(Faulty::new(Arc::new(until), faults));
+        }
         block_on(ralph.run())
     }
 
@@ -160,6 +173,7 @@ impl World {
             plan: self.plan.clone(),
             vcs: self.vcs.clone(),
             shared: Arc::clone(&self.shared),
+            mode: self.scenario.mode,
             sabotage: self.scenario.sabotage,
         }
     }
@@ -227,6 +241,9 @@ impl World {
             .filter_map(|name| Some(name.rsplit_once('/')?.0.to_owned()))
             .collect();
         kept.sort();
+        if matches!(outcome.stop.reason, StopReason::NoProgress | StopReason::BudgetExhausted) {
+            kept.dedup();
+        }
         let mut asked: Vec<String> = self.decisions.asked().into_iter().map(|asked| asked.question.text).collect();
         asked.sort();
         let mut machine = Machine::new();
