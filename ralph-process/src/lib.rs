@@ -36,6 +36,7 @@
 //! ```
 
 mod ancestry;
+mod awake;
 mod capture;
 mod command;
 pub mod env;

@@ -12,7 +12,9 @@ pub enum StopSignal {
     Interrupt,
 }
 
-/// What a run may use. All times are monotonic.
+/// What a run may use. All times are monotonic, and without those in which this program was stopped (SIGSTOP) or its
+/// machine slept: where two looks at the process are more than 2 s further apart than they should be, the gap does not
+/// count.
 ///
 /// ```
 /// use std::time::Duration;
@@ -102,7 +104,7 @@ impl End {
 pub struct Finished {
     /// How it ended.
     pub end: End,
-    /// From the start until all of it was gone.
+    /// From the start until all of it was gone; counted as [`Limits`] count.
     pub took: Duration,
     /// Whether output was cut off at [`Limits::output_bytes`].
     pub cut: bool,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::{
+    awake::Awake,
     command::{Command, Stdin},
     error::SpawnError,
     group::{Group, own_end},
@@ -147,13 +148,13 @@ async fn converse<'a>(
     let pipe = group.child.stdin.take();
     let feed = feed(pipe, input).map_err(|error| group.error(error))?;
 
-    let started = Instant::now();
-    let mut watch = Watch { limits, files, follower, feed, started, last_output: None, pause: PAUSE.0 };
+    let mut watch = Watch { limits, files, follower, feed, clock: Awake::new(), last_output: None, pause: PAUSE.0 };
     let mut reason = tokio::select! {
         biased;
         reason = watch.until_exit(&group, dialogue) => reason?,
         () = &mut cancel => Some(End::Cancelled),
     };
+    watch.clock.look(watch.pause);
     if reason.is_some() && group.has_exited()? {
         reason = None;
     }
@@ -164,8 +165,9 @@ async fn converse<'a>(
         }
         watch.grace(&group, dialogue).await?;
     }
+    let ending = Instant::now();
     let (status, swept) = group.end().await?;
-    let took = started.elapsed();
+    let took = watch.clock.passed() + ending.elapsed();
     let cut = watch.finish(dialogue).await?;
     Ok(Finished {
         end: reason.unwrap_or_else(|| own_end(status)),
@@ -182,8 +184,9 @@ struct Watch<'a> {
     files: OpenOutput,
     follower: Follower,
     feed: Feed<'a>,
-    started: Instant,
-    last_output: Option<Instant>,
+    clock: Awake,
+    /// When, by the clock.
+    last_output: Option<Duration>,
     pause: Duration,
 }
 
@@ -203,8 +206,8 @@ impl Watch<'_> {
 
     /// Waits for the exit while there is grace.
     async fn grace(&mut self, group: &Group, dialogue: &mut impl Dialogue) -> Result<(), SpawnError> {
-        let deadline = Instant::now() + self.limits.grace;
-        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+        let deadline = self.clock.passed() + self.limits.grace;
+        while let Some(left) = deadline.checked_sub(self.clock.passed()) {
             if self.turn(group, Some(left)).await? {
                 return Ok(());
             }
@@ -219,12 +222,14 @@ impl Watch<'_> {
     /// Waits a little, feeding the input. Whether the leader has ended.
     async fn turn(&mut self, group: &Group, at_most: Option<Duration>) -> Result<bool, SpawnError> {
         let pause = at_most.map_or(self.pause, |limit| limit.min(self.pause));
-        tokio::select! {
+        let ended = tokio::select! {
             biased;
             exited = group.exited() => exited.map(|()| true),
             () = self.feed.run() => Ok(false),
             () = wait(pause) => Ok(false),
-        }
+        };
+        self.clock.look(pause);
+        ended
     }
 
     /// Sees what was printed since the last look.
@@ -234,11 +239,14 @@ impl Watch<'_> {
             grew |= sink.grew()?;
         }
         if grew {
-            self.last_output = Some(Instant::now());
+            self.last_output = Some(self.clock.passed());
         }
         let input = &mut self.feed.input;
         for _ in 0..CHUNKS {
-            if !self.follower.step(&mut |line: &str| dialogue.line(line, input))? {
+            let more = self.follower.step(&mut |line: &str| dialogue.line(line, input))?;
+            // Whoever is slow to listen was not stopped.
+            self.clock.look(Duration::ZERO);
+            if !more {
                 self.pause = if grew { PAUSE.0 } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };
                 return Ok(());
             }
@@ -257,26 +265,28 @@ impl Watch<'_> {
         if self.too_much() {
             return Some(End::OutputLimit);
         }
-        let reached = |(limit, since, end): (Option<Duration>, Instant, End)| {
-            limit.filter(|limit| since.elapsed() >= *limit).map(|_| end)
+        let now = self.clock.passed();
+        let reached = |(limit, since, end): (Option<Duration>, Duration, End)| {
+            limit.filter(|limit| now.saturating_sub(since) >= *limit).map(|_| end)
         };
         self.clocks().into_iter().find_map(reached)
     }
 
     /// How long until the next limit of time.
     fn until_limit(&self) -> Option<Duration> {
-        let left = |(limit, since, _): (Option<Duration>, Instant, End)| {
-            limit.map(|limit| limit.saturating_sub(since.elapsed()))
+        let now = self.clock.passed();
+        let left = |(limit, since, _): (Option<Duration>, Duration, End)| {
+            limit.map(|limit| limit.saturating_sub(now.saturating_sub(since)))
         };
         self.clocks().into_iter().filter_map(left).min()
     }
 
     /// The limits of time that apply now, since when, and what they end in.
-    fn clocks(&self) -> [(Option<Duration>, Instant, End); 2] {
-        let whole = (self.limits.time, self.started, End::TimedOut);
+    fn clocks(&self) -> [(Option<Duration>, Duration, End); 2] {
+        let whole = (self.limits.time, Duration::ZERO, End::TimedOut);
         let silence = match (self.last_output, self.limits.first_output) {
-            (None, Some(first)) => (Some(first), self.started, End::NoFirstOutput),
-            (None, None) => (self.limits.idle, self.started, End::Idle),
+            (None, Some(first)) => (Some(first), Duration::ZERO, End::NoFirstOutput),
+            (None, None) => (self.limits.idle, Duration::ZERO, End::Idle),
             (Some(last), _) => (self.limits.idle, last, End::Idle),
         };
         [whole, silence]

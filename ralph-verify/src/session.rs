@@ -4,7 +4,7 @@ use std::{
     fs::OpenOptions,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use ralph_core::{Cx, Evidence, Part, Target, Verdict, VerifyError};
@@ -53,7 +53,8 @@ struct Session<'a> {
     shell: &'a Shell,
     target: &'a Target,
     cx: &'a Cx,
-    started: Instant,
+    /// What its commands took so far.
+    took: Duration,
     log: Log,
     /// The shares of the commands that ran, in the last run.
     parts: Vec<Part>,
@@ -81,20 +82,20 @@ impl<'a> Session<'a> {
             Some(path) => Log::Kept(path.clone()),
             None => Log::Temporary(NamedTempFile::new().map_err(other)?),
         };
-        let started = Instant::now();
-        Ok(Self { shell, target, cx, started, log, parts: Vec::new(), left_behind: 0 })
+        Ok(Self { shell, target, cx, took: Duration::ZERO, log, parts: Vec::new(), left_behind: 0 })
     }
 
     /// Runs all commands once; what failed, if anything did.
     async fn once(&mut self, commands: &[&str]) -> Result<Option<String>, VerifyError> {
         self.parts.clear();
-        let run_started = Instant::now();
+        let before = self.took;
         for command in commands {
             let runners = runners(command);
             let mut counter = Counter::new(&runners);
-            let limit = self.time_left(run_started);
+            let limit = self.time_left(before);
             let finished = self.run(command, limit, &mut counter).await?;
             self.left_behind += finished.left_behind;
+            self.took += finished.took;
             let name = text::name(command);
             let passed = match judge(finished.end, &runners, &self.shell.broken_exits) {
                 Judgement::Passes => true,
@@ -139,11 +140,11 @@ impl<'a> Session<'a> {
         run(&process, &output, &limits, cancel, on_line).await.map_err(other)
     }
 
-    /// The time for the next command: what is left of this run's, and of the whole call's.
-    fn time_left(&self, run_started: Instant) -> Duration {
-        let of_run = self.shell.time_limit.saturating_sub(run_started.elapsed());
+    /// The time for the next command: what is left of this run's, before which `before` was used, and of the whole call's.
+    fn time_left(&self, before: Duration) -> Duration {
+        let of_run = self.shell.time_limit.saturating_sub(self.took.saturating_sub(before));
         match self.cx.time_limit() {
-            Some(limit) => of_run.min(limit.saturating_sub(self.started.elapsed())),
+            Some(limit) => of_run.min(limit.saturating_sub(self.took)),
             None => of_run,
         }
     }

@@ -24,6 +24,7 @@ mod people;
 mod phases;
 mod refusals;
 mod remembered;
+mod rows_budget;
 mod rows_git;
 mod rows_loop;
 mod rows_proc;

@@ -1,9 +1,10 @@
 //! Budgets, waits and the count of what gets nowhere.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use ralph_core::{
-    Budget, Clock, ItemStatus, MemoryJournal, RunId, StopReason, Trouble, Usd, engine::Backoff, testing::turn,
+    Budget, Clock, Event, ItemStatus, MemoryDecisions, MemoryJournal, Record, RunId, StopReason, Trouble, Usd,
+    engine::Backoff, machine::Fact, testing::turn,
 };
 
 use super::{World, refused, run};
@@ -53,6 +54,30 @@ fn a_session_that_does_not_say_what_it_cost_is_not_free() {
     assert_eq!(outcome.stop.reason, StopReason::BudgetExhausted);
     // A tenth of the budget is set aside for each.
     assert_eq!((outcome.accepted.len(), outcome.spent.unknown_cost), (10, 10));
+}
+
+#[test]
+fn answers_give_no_budget_back() {
+    let asks = || turn().signals(r#"{"status": "decision", "question": "which?"}"#);
+    // Every question is answered at once, and the run goes on with it.
+    let after = |limits| {
+        let world = World::new(1, (0..10).map(|_| asks()).chain([turn().writes("a", "good")]));
+        let decisions = MemoryDecisions::new();
+        let queue = decisions.clone();
+        let answers = move |event: &Event| {
+            if let Event::Recorded { record: Record { fact: Fact::Asked { id, .. }, .. }, .. } = event {
+                queue.answer(id, "this one", "lead", UNIX_EPOCH).unwrap();
+            }
+        };
+        let outcome = run(world.ralph().decisions(decisions).budget(limits).observe(answers));
+        (outcome.stop.reason, outcome.stop.detail, world.facts("took_in").len())
+    };
+    let spent = |detail: &str, answered| (StopReason::BudgetExhausted, detail.to_owned(), answered);
+    assert_eq!(after(budget(|budget| budget.iterations = 10)), spent("iterations: 10 of 10", 10));
+    assert_eq!(after(budget(|budget| budget.sessions = 4)), spent("sessions: 4 of 4", 4));
+    // The control: with one more it is done.
+    let (reason, _, answered) = after(budget(|budget| budget.iterations = 11));
+    assert_eq!((reason, answered), (StopReason::Success, 10));
 }
 
 #[test]

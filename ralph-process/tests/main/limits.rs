@@ -33,20 +33,49 @@ async fn one_that_ends_in_time_is_not() {
 #[tokio::test]
 async fn one_that_ended_before_the_limit_was_seen_is_not() {
     let place = Place::new();
-    let script = "echo $$ > leader; echo up; until [ -e seen ]; do sleep 0.01; done; exit 9";
-    // Who watches is kept busy until the process has ended and its time is up.
+    let script =
+        "echo $$ > leader; for n in 1 2 3; do echo $n; until [ -e seen-$n ]; do sleep 0.01; done; done; exit 9";
+    // Who watches is kept busy until the process has ended and its time is up; not for so long at a time that it looks
+    // as if it had been stopped.
     let started = Instant::now();
-    let on_line = |_: &str| {
-        std::fs::write(place.path("seen"), "").unwrap();
+    let on_line = |number: &str| {
+        std::fs::write(place.path(&format!("seen-{number}")), "").unwrap();
         let leader = place.pid_now("leader").unwrap();
-        while alive(leader) || started.elapsed() < Duration::from_secs(4) {
+        let at_least = Duration::from_millis(1_400) * number.parse().unwrap();
+        while (number == "3" && alive(leader)) || started.elapsed() < at_least {
             std::thread::sleep(Duration::from_millis(10));
             assert!(soon(started));
         }
     };
-    let (command, limits) = (place.shell(script), Limits::time(Duration::from_secs(3)));
+    let (command, limits) = (place.shell(script), Limits::time(Duration::from_secs(4)));
     let finished = run(&command, &place.output(), &limits, pending(), on_line).await.unwrap();
     assert_eq!(finished.end, End::Exited(9));
+    assert!(finished.took > Duration::from_secs(4));
+}
+
+#[tokio::test]
+async fn time_in_which_this_program_was_stopped_does_not_count() {
+    // Who watches does not look for so long, which is what its being stopped comes to.
+    let after = async |stopped: Duration, limits: Limits| {
+        let place = Place::new();
+        let on_line = |line: &str| {
+            if line == "up" {
+                std::thread::sleep(stopped);
+                std::fs::write(place.path("on"), "").unwrap();
+            }
+        };
+        let script = "echo up; until [ -e on ]; do sleep 0.01; done; sleep 0.5; exit 9";
+        run(&place.shell(script), &place.output(), &limits, pending(), on_line).await.unwrap()
+    };
+    let limit = Some(Duration::from_secs(1));
+    for limits in [Limits { time: limit, ..Limits::default() }, Limits { idle: limit, ..Limits::default() }] {
+        let finished = after(Duration::from_millis(2_500), limits.clone()).await;
+        assert_eq!(finished.end, End::Exited(9), "{limits:?}");
+        assert!(finished.took < Duration::from_secs(2), "{:?}", finished.took);
+        // The control: a pause that is a little late does count.
+        let finished = after(Duration::from_millis(1_500), limits).await;
+        assert!(matches!(finished.end, End::TimedOut | End::Idle), "{finished:?}");
+    }
 }
 
 #[tokio::test]
