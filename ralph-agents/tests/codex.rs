@@ -109,6 +109,34 @@ async fn a_refused_login_ends_the_session_at_its_first_sign() {
 }
 
 #[tokio::test]
+async fn who_reconnects_without_an_end_is_ended() {
+    let path = recorded("codex", "error-connection-refused");
+    let start = lines(&path, |line| line.contains(".started"));
+    let retry = lines(&path, |line| line.contains("Reconnecting... "));
+    let retry = retry.split_inclusive('\n').next().unwrap();
+    let end = "{\"type\":\"turn.completed\",\"usage\":{}}\n";
+    // For two seconds, and then it is done.
+    let reply = |between: &str| {
+        let mut steps = vec![json!({"stdout": start})];
+        for _ in 0..20 {
+            steps.extend([json!({"stdout": retry}), json!({"delay_ms": 100}), json!({"stdout": between})]);
+        }
+        steps.push(json!({"stdout": end}));
+        json!({"steps": steps})
+    };
+    let answer = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"on\"}}\n";
+    let fake = Fake::new(&[reply(""), reply(answer)]);
+    let agent = fake.codex().patience(Duration::from_secs(1));
+    let started = Instant::now();
+    let report = agent.run(&fake.brief(), &Cx::new()).await.unwrap();
+    assert_eq!(trouble(&report), Some(Trouble::Network), "{:?}", report.end);
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    // The control: where it is answered in between, it may take longer than that.
+    let report = agent.run(&fake.brief(), &Cx::new()).await.unwrap();
+    assert_eq!(report.end, SessionEnd::Finished);
+}
+
+#[tokio::test]
 async fn silence_without_a_reason_is_a_limit() {
     let begun = lines(&recorded("codex", "hang-idle-timeout"), |_| true);
     let fake = Fake::new(&[json!({"steps": [{"stdout": begun}, "hang"]}), json!({"steps": ["hang"]})]);
@@ -192,6 +220,8 @@ async fn it_is_started_headless() {
             "--skip-git-repo-check",
             "-c",
             "analytics.enabled=false",
+            "-c",
+            "features.memories=false",
             "--dangerously-bypass-approvals-and-sandbox",
             "--model",
             "gpt-5.5-codex",

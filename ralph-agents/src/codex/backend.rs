@@ -3,7 +3,7 @@
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use jiff::{Timestamp, ZonedDateTime, tz::TimeZone};
@@ -22,6 +22,10 @@ use crate::{
 
 /// Its first event comes within a second; servers that it starts first can take longer.
 const FIRST_OUTPUT: Duration = Duration::from_secs(180);
+
+/// For how long it may try to reach its provider, unless said otherwise. It would for ever, and prints that it does, so
+/// that the limit on silence never ends it.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Variables of its own, by which a person has logged in or chosen a provider. The others that begin with `CODEX_` are
 /// those of a session that we may run in.
@@ -48,8 +52,12 @@ const KEYS: &[&str] = &[
 /// Codex, run as `codex exec --json` with the prompt on stdin.
 ///
 /// It is asked to end with SIGTERM: after SIGINT it reports no more than after any other signal, and its tools end
-/// with it in either case. A refused login ends the session at the first sign, instead of after its retries. Codex has no
-/// limit of turns or cost. How an ending is read: see [`crate::codex`].
+/// with it in either case. A refused login ends the session at the first sign, instead of after its retries, and one that
+/// does not reach its provider after a while ([`Codex::patience`]). Codex has no limit of turns or cost. How an ending is
+/// read: see [`crate::codex`].
+///
+/// What one session remembers would stand before all later ones, past every verifier: its memories are off
+/// (`features.memories=false`), unless [`Codex::args`] say something of them.
 ///
 /// [`Permissions::Edits`] is `--sandbox workspace-write`: commands run without network, write in the workspace and in
 /// folders for temporary files, and not in the workspace's `.git`. An agent that tries to commit fails at that and no
@@ -79,6 +87,7 @@ pub struct Codex {
     model: Option<String>,
     permissions: Permissions,
     args: Vec<String>,
+    patience: Duration,
     options: ProcessOptions,
 }
 
@@ -90,6 +99,7 @@ impl Codex {
             model: None,
             permissions: Permissions::default(),
             args: Vec::new(),
+            patience: PATIENCE,
             options: ProcessOptions::default(),
         }
     }
@@ -122,6 +132,14 @@ impl Codex {
         self
     }
 
+    /// The same, ended once it has been reconnecting for so long without an answer in between; its trouble is then what it
+    /// said last. Default: 5 minutes.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// The same with these options. Without [`ProcessOptions::first_output`], three minutes are allowed.
     #[must_use]
     pub fn options(mut self, options: ProcessOptions) -> Self {
@@ -139,6 +157,9 @@ impl Codex {
         let mut args: Vec<String> =
             ["exec", "--json", "--skip-git-repo-check", "-c", "analytics.enabled=false"].map(str::to_owned).into();
         let mut option = |words: &[&str]| args.extend(words.iter().map(|&word| word.to_owned()));
+        if !self.args.iter().any(|arg| names_memories(arg)) {
+            option(&["-c", "features.memories=false"]);
+        }
         match self.permissions {
             Permissions::Edits => option(&["--sandbox", "workspace-write"]),
             Permissions::All => option(&["--dangerously-bypass-approvals-and-sandbox"]),
@@ -195,16 +216,19 @@ impl AgentBackend for Codex {
         };
         let mut options = self.options.clone();
         options.first_output = options.first_output.or(Some(FIRST_OUTPUT));
-        let (mut transcript, refused, mut over) = (Transcript::new(), Cancel::new(), None);
+        let (mut transcript, given_up, mut over) = (Transcript::new(), Cancel::new(), None);
+        let mut reconnecting: Option<Instant> = None;
         let on_line = |line: &str| {
             transcript.line(line.as_bytes(), &mut |words| cx.live(words));
-            if transcript.login_refused() {
-                refused.cancel();
+            reconnecting = reconnecting.or_else(|| Some(Instant::now())).filter(|_| transcript.reconnecting());
+            let too_long = reconnecting.is_some_and(|since| since.elapsed() >= self.patience);
+            if transcript.login_refused() || too_long {
+                given_up.cancel();
             }
             // At first sight, for tomorrow the same words would mean another day.
             over = transcript.reset().and_then(|reset| over.or_else(|| reset.at(&self.clock()?)));
         };
-        let ended = start.run(&options, brief, cx, &refused, on_line).await?;
+        let ended = start.run(&options, brief, cx, &given_up, on_line).await?;
         let in_trouble = transcript.in_trouble();
         let outcome = transcript.outcome(ended.how.exit(), &ended.stderr);
         let mut outcome = outcome.ended(ended.how, in_trouble, cx);
@@ -219,6 +243,12 @@ impl AgentBackend for Codex {
         }
         outcome.into_report()
     }
+}
+
+/// Whether an argument says whether there are memories: `-c features.memories=…`, `--enable memories`.
+fn names_memories(arg: &str) -> bool {
+    let feature = ["--enable=", "--disable="].iter().find_map(|option| arg.strip_prefix(option)).unwrap_or(arg);
+    feature == "memories" || arg.contains("features.memories")
 }
 
 /// A file for Codex to read, outside of every workspace.
@@ -238,7 +268,7 @@ mod tests {
     fn arguments_say_what_was_asked_for() {
         let attempt = AttemptId { item: ItemRef::new("P1", "R01"), number: 1 };
         let mut brief = Brief::new("/w", "", RunId::new("run"), attempt);
-        let start = "exec --json --skip-git-repo-check -c analytics.enabled=false";
+        let start = "exec --json --skip-git-repo-check -c analytics.enabled=false -c features.memories=false";
         let plain = Codex::new().arguments(&brief, None).join(" ");
         assert_eq!(plain, format!("{start} --sandbox workspace-write -"));
         brief.resume = Some(Resume { agent: "codex".into(), session_id: "id".into(), before: Usage::unknown() });
@@ -255,6 +285,25 @@ mod tests {
                  -c model_reasoning_effort=low resume id -"
             )
         );
+    }
+
+    #[test]
+    fn memories_are_off_unless_the_user_says_something_of_them() {
+        let attempt = AttemptId { item: ItemRef::new("P1", "R01"), number: 1 };
+        let brief = Brief::new("/w", "", RunId::new("run"), attempt);
+        let off = |args: &[&str]| {
+            let all = Codex::new().args(args.iter().copied()).arguments(&brief, None);
+            all.iter().any(|arg| arg == "features.memories=false")
+        };
+        assert!(off(&[]) && off(&["-c", "model_reasoning_effort=low"]) && off(&["--enable", "apps"]));
+        for own in [
+            &["-c", "features.memories=true"][..],
+            &["--enable", "memories"],
+            &["--enable=memories"],
+            &["-cfeatures.memories=true"],
+        ] {
+            assert!(!off(own), "{own:?}");
+        }
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(crate) struct Failure {
     cause: Cause,
     /// When a usage limit is over, where it says so.
     pub(crate) reset: Option<Reset>,
+    /// Whether it is about to try again.
+    pub(crate) retried: bool,
     detail: String,
 }
 
@@ -60,7 +62,7 @@ impl Failure {
         };
         let window = cause == Cause::Trouble(Trouble::UsageWindow);
         let reset = if window { Reset::of(&text) } else { None };
-        Self { cause, reset, detail: one_line(&text, DETAIL_MAX) }
+        Self { cause, reset, retried: retried.is_some(), detail: one_line(&text, DETAIL_MAX) }
     }
 
     pub(crate) fn is_login(&self) -> bool {

@@ -37,9 +37,9 @@
 //! The messages with an asterisk are those of its source; all others are recorded.
 //!
 //! An error that Codex recovers from is over once the model answers again. Where Ralph itself ended the session, the
-//! outcome is [`SessionEnd::Cancelled`] or [`SessionEnd::Limit`] instead, save for a refused login, which is what it
-//! was ended for, and for a limit that was reached while Codex was waiting for its provider, as it does for ever when
-//! the network is gone: that stays the provider's trouble.
+//! outcome is [`SessionEnd::Cancelled`] or [`SessionEnd::Limit`] instead, save for a refused login and for a provider that
+//! it does not reach, which is what it was ended for ([`Codex::patience`]: it would try for ever when the network is gone),
+//! and for a limit that was reached while Codex was waiting for its provider: that stays the provider's trouble.
 //!
 //! The time at the end of a usage limit is a local one, without a day where that is today. [`Transcript`] does not know
 //! what day it is; [`Codex`] does, and says when it is over, unless the clock shows that time twice or it has passed.

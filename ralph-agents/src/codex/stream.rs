@@ -109,6 +109,11 @@ impl Transcript {
         self.facts.trouble.is_some()
     }
 
+    /// Whether the last word is that it tries to reach its provider again.
+    pub fn reconnecting(&self) -> bool {
+        self.facts.trouble.as_ref().is_some_and(|failure| failure.retried)
+    }
+
     /// When the usage limit that was hit is over, where Codex says so.
     pub(crate) fn reset(&self) -> Option<Reset> {
         self.facts.trouble.as_ref()?.reset

@@ -109,7 +109,7 @@ fn by_codex() {
         let ended = told(&agents::codex(clis, &model, "all"), &scratch, &model);
         // It says what it used and not what that costs.
         assert!(scratch.of_run("summary.md").contains("\n- tokens reported: 8400\n"));
-        assert!(ended.stdout.contains("\nCost unknown; 4 sessions"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("\nCost unknown, 8400 tokens; 4 sessions"), "{}", ended.stdout);
         assert!(scratch.progress()[..3].iter().all(|line| line.contains(" cost=unknown")), "{:?}", scratch.progress());
         for log in LOGS {
             let mut transcript = codex::Transcript::new();
