@@ -5,13 +5,14 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
+    time::{Duration, SystemTime},
 };
 
-use ralph_agents::spawn::{Caller, Granted, Limits, Refused, Spawn, SpawnBudget, SpawnBudgeted};
+use ralph_agents::spawn::{Caller, Granted, Limits, Refused, Spawn, SpawnBudget, SpawnBudgeted, left_behind};
 use ralph_core::{AgentBackend, AgentError, Cx, SessionEnd};
 use serde_json::{Value, json};
 
-use crate::fake::{Fake, PROGRAM};
+use crate::fake::{Fake, PROGRAM, until};
 
 const TOTAL: u32 = 12;
 
@@ -314,4 +315,32 @@ async fn budgets_in_the_workspace_are_refused() {
     let agent = SpawnBudgeted::new(Arc::new(fake.command()), fake.workspace().join("state"), ONLY_TOTAL);
     let error = agent.run(&fake.brief(), &Cx::new()).await.unwrap_err();
     assert!(matches!(error, AgentError::Refused { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_a_crash_leaves_behind_is_told_from_a_session_that_goes_on() {
+    // A copy of its budget, as it would be left: nobody holds a lock there.
+    let copy = "cp -r \"$(dirname \"$RALPH_SPAWN_STATE\")\" \"$FAKE_AGENT_CALL/session-left\"";
+    let fake = Fake::steps(&json!([{"sh": copy}, {"wait_for": "go"}]));
+    let budgets = tempfile::tempdir().unwrap();
+    let agent = SpawnBudgeted::new(Arc::new(fake.command()), budgets.path(), ONLY_TOTAL);
+    let left = || {
+        let later = SystemTime::now() + Duration::from_secs(3600);
+        let mut left = left_behind(budgets.path(), later).unwrap();
+        left.extend(left_behind(&fake.dir().join("calls/1"), later).unwrap());
+        left
+    };
+    let looks = async {
+        let copied = fake.dir().join("calls/1/session-left");
+        until("the copy", || copied.join("state.json").exists()).await;
+        assert_eq!(fs::read_dir(budgets.path()).unwrap().count(), 1);
+        assert_eq!(left(), [copied.as_path()]);
+        // Not while it may be in the making.
+        assert!(left_behind(copied.parent().unwrap(), SystemTime::now()).unwrap().is_empty());
+        fs::write(fake.dir().join("go"), "").unwrap();
+    };
+    let (brief, cx) = (fake.brief(), Cx::new());
+    let (report, ()) = tokio::join!(agent.run(&brief, &cx), looks);
+    assert_eq!(report.unwrap().end, SessionEnd::Finished);
+    assert_eq!(fs::read_dir(budgets.path()).unwrap().count(), 0);
 }

@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Skip(Items),
     /// Ask the live run to stop after the step under way
     Stop(Stop),
-    /// Remove workspaces and, where named, logs and kept work
+    /// Remove workspaces, what crashes left and, where named, logs and kept work
     Clean(Clean),
     /// Walk a small plan in a throw-away repository with a scripted agent
     Demo(Demo),

@@ -32,7 +32,7 @@ mod files;
 mod tally;
 
 pub use self::{
-    backend::SpawnBudgeted,
+    backend::{SpawnBudgeted, left_behind},
     budget::{Granted, Refused, Spawn, SpawnBudget, Standing},
     caller::{Caller, DEPTH, ID, Inherited, STATE, inherited},
     claude::claude_settings,

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ralph_agents::spawn::left_behind;
 use ralph_core::{
     Cx, KeepKind, Revision, RunId, StopReason, from_millis,
     ledger::{FileDecisions, Holder, LedgerLock, LockError, holder},
@@ -78,6 +79,8 @@ enum Thing {
     Kept(String),
     Logs(PathBuf),
     Run(PathBuf),
+    /// A spawn budget of a session that is gone, of whichever project.
+    Budget(PathBuf),
 }
 
 impl Thing {
@@ -87,6 +90,7 @@ impl Thing {
             Self::Kept(name) => format!("kept work  {name}"),
             Self::Logs(path) => format!("logs       {}", project.relative(path)),
             Self::Run(path) => format!("run        {}", project.relative(path)),
+            Self::Budget(path) => format!("budget     {}", path.display()),
         }
     }
 }
@@ -124,6 +128,10 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
             None => found.remove.extend(sites.into_iter().map(Thing::Workspace)),
         },
         Err(error) => found.left.push(format!("the workspaces: {error}")),
+    }
+    match left_behind(&wire::spawn_budgets()?, SystemTime::now()) {
+        Ok(budgets) => found.remove.extend(budgets.into_iter().map(Thing::Budget)),
+        Err(error) => found.left.push(format!("the spawn budgets: {error}")),
     }
     let mut cut_off = BTreeSet::new();
     for (index, (run, info)) in all.iter().enumerate() {
@@ -246,8 +254,16 @@ async fn remove(project: &Project, vcs: &GitVcs, things: &[Thing]) -> Result<(),
         vcs.remove_sites().await.map_err(|error| CliError::failed("the workspaces cannot be removed", &error))?;
     }
     for thing in things {
-        if let Thing::Logs(path) | Thing::Run(path) = thing {
-            fs::remove_dir_all(path).map_err(|error| fail(&project.relative(path), error))?;
+        match thing {
+            Thing::Logs(path) | Thing::Run(path) => {
+                fs::remove_dir_all(path).map_err(|error| fail(&project.relative(path), error))?;
+            }
+            // Another `ralph clean` of this user may have been there first.
+            Thing::Budget(path) => match fs::remove_dir_all(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(&path.display(), error)),
+                Ok(()) | Err(_) => {}
+            },
+            Thing::Workspace(_) | Thing::Kept(_) => {}
         }
     }
     let kept = things.iter().filter_map(|thing| match thing {

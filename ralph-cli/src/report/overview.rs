@@ -6,14 +6,14 @@ use std::{
 };
 
 use ralph_core::{
-    Cost, DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, Spent, Stop, StopReason, Usd,
+    Cost, DecisionKind, ItemRef, ItemStatus, Phase, Plan, Record, RunId, Spent, Stop, StopReason, Usd,
     ledger::{Holder, Queued},
     machine::{Fact, Iteration, Machine, Mode, Origin},
     printable,
 };
 use serde::{Serialize, Serializer};
 
-use super::{Glyph, SCHEMA_VERSION, attempts, count, wrap};
+use super::{Glyph, SCHEMA_VERSION, attempts, awaited, count, wrap};
 use crate::{looping, runs::RunInfo};
 
 /// How wide the page is.
@@ -32,6 +32,8 @@ pub(crate) struct Overview {
     branch: String,
     /// Whoever is at work now.
     live: Option<String>,
+    /// What it waits for, and until when.
+    waiting: Option<String>,
     stop: Option<Stop>,
     #[serde(serialize_with = "spent")]
     spent: Spent,
@@ -126,6 +128,19 @@ pub(crate) struct Known<'a> {
     pub(crate) live: Option<&'a Holder>,
 }
 
+/// Whether it is this run that is at work.
+fn is_of(live: &Holder, run: Option<&str>) -> bool {
+    live.run.as_ref().map(RunId::as_str) == run
+}
+
+/// What a run waits for after its last record.
+fn waits(records: &[Record]) -> Option<String> {
+    // What a session left comes into safety before the wait, and a run that is taken up goes on waiting.
+    let before = |fact: &Fact| matches!(fact, Fact::Captured { .. } | Fact::Kept { .. } | Fact::Opened { .. });
+    let last = records.iter().rev().find(|record| !before(&record.fact))?;
+    awaited(&last.fact)
+}
+
 impl Overview {
     pub(crate) fn new(known: &Known<'_>) -> Self {
         let mut machine = Machine::new();
@@ -202,6 +217,7 @@ impl Overview {
             plan: known.info.plan.clone(),
             branch: known.info.branch.clone(),
             live: known.live.map(ToString::to_string),
+            waiting: known.live.filter(|live| is_of(live, known.run)).and_then(|_| waits(known.records)),
             stop: machine.stopped().cloned(),
             spent: machine.spent(),
             unpublished: machine.unpublished(),
@@ -271,7 +287,10 @@ impl Overview {
 
     fn head(&self, page: &mut String) {
         let state = match (&self.live, &self.stop, &self.run) {
-            (Some(holder), _, _) => format!("at work: {holder}"),
+            (Some(holder), _, _) => match &self.waiting {
+                Some(waiting) => format!("at work: {holder}; {waiting}"),
+                None => format!("at work: {holder}"),
+            },
             (None, Some(stop), _) if self.edited() => format!("{}; the plan was edited since", stop.reason),
             (None, Some(stop), _) => stop.to_string(),
             (None, None, Some(_)) => format!("was cut off; `{}` takes it up", looping::again(&self.plan)),

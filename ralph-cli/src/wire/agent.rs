@@ -98,7 +98,7 @@ impl Parts<'_> {
         command: &[String],
         model: Option<&String>,
     ) -> Result<Arc<dyn AgentBackend>, CliError> {
-        let budgets = super::state_folder()?.join("spawn").join("runs");
+        let budgets = super::spawn_budgets()?;
         let bare = self.bare(kind, command, model)?;
         let inner: Arc<dyn AgentBackend> = Arc::new(SpawnBudgeted::new(bare, budgets, self.budget));
         Ok(match self.agent.prices.get(model.map_or("default", String::as_str)) {

@@ -98,6 +98,11 @@ pub(crate) fn state_folder() -> Result<PathBuf, CliError> {
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()).join("ralph"))
 }
 
+/// Where the spawn budgets of the sessions of all runs are.
+pub(crate) fn spawn_budgets() -> Result<PathBuf, CliError> {
+    Ok(state_folder()?.join("spawn").join("runs"))
+}
+
 /// The projects that this user knows.
 pub(crate) fn registry() -> Result<Registry, CliError> {
     Ok(Registry::at(state_folder()?.join("projects")))

@@ -75,6 +75,41 @@ fn old_runs_go_whole() {
 }
 
 #[test]
+fn budgets_of_sessions_that_are_gone_are_removed() {
+    let scratch = after_a_success();
+    let folder = scratch.home().join(".local/state/ralph/spawn/runs");
+    let made = |name: &str, minutes: u64| {
+        let path = folder.join(name);
+        fs::create_dir(&path).unwrap();
+        let alive = fs::File::create(path.join("alive")).unwrap();
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(minutes * 60);
+        fs::File::open(&path).unwrap().set_modified(then).unwrap();
+        alive
+    };
+    let _gone = made("session-gone", 10);
+    // Those of a run elsewhere, of one that begins just now, and what is not ours to judge.
+    let alive = made("session-alive", 10);
+    alive.lock().unwrap();
+    made("session-young", 0);
+    made("other", 10);
+    let there = || {
+        let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names.into_iter().map(|name| name.into_string().unwrap()).collect::<Vec<_>>()
+    };
+    let look = scratch.ralph(&["clean", "--dry-run"]);
+    assert!(look.stdout.contains("/spawn/runs/session-gone\n"), "{}", look.stdout);
+    assert_eq!(there().len(), 4);
+    let said = scratch.ralph(&["clean", "-y"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(there(), ["other", "session-alive", "session-young"]);
+    // Its end makes the other one left behind.
+    drop(alive);
+    assert_eq!(scratch.ralph(&["clean", "-y"]).code, 0);
+    assert_eq!(there(), ["other", "session-young"]);
+}
+
+#[test]
 fn what_can_go_on_stays() {
     let scratch = Scratch::repo(&[
         ("ralph-loop/PRD-P1.md", "Verify: grep -s hello greeting\n\n- [ ] R01: Greet\n"),

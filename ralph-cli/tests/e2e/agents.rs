@@ -149,10 +149,21 @@ fn a_stated_time_is_waited_for_and_one_beyond_the_budget_stops_at_once() {
     scratch.claude("success", &limited("600"));
     let run = scratch.start(&["run"]);
     super::support::until("the wait", || run.stderr().contains("waiting 10 min, until "));
+    let status = || scratch.ralph(&["status"]).stdout;
+    super::support::until("what is kept before", || scratch.of_run("journal.jsonl").contains("\"captured\""));
+    let page = status();
+    let head = page.lines().next().unwrap();
+    let until =
+        head.split_once("; waiting for the agent (usage window used up) until ").unwrap_or_else(|| panic!("{page}")).1;
+    assert!(head.contains(" — at work: ") && until.ends_with(|last: char| last.is_ascii_digit()), "{head}");
+    let json: serde_json::Value = serde_json::from_str(&scratch.ralph(&["status", "--json"]).stdout).unwrap();
+    assert_eq!(json["waiting"], format!("waiting for the agent (usage window used up) until {until}"));
     run.signal(rustix::process::Signal::INT);
     run.end().stopped("CANCELLED", 130);
     // One record says that it waits: neither an attempt nor an iteration was spent.
     assert_eq!((scratch.marks(), scratch.sessions().len()), (" ".to_owned(), 1));
+    // Nobody is at work any more, and nothing is waited for.
+    assert!(!status().contains("waiting for the agent"), "{}", status());
 }
 
 #[test]

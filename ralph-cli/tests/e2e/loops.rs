@@ -164,6 +164,17 @@ fn sessions_at_an_interval_keep_nothing_and_end_when_it_is_enough() {
 }
 
 #[test]
+fn status_says_when_the_next_session_begins() {
+    let scratch = scratch("echo x >x");
+    let run = scratch.start(&["every", "1h", "Look after the queue"]);
+    until("the wait", || scratch.ralph(&["status"]).stdout.contains("; the next session begins at "));
+    run.signal(rustix::process::Signal::INT);
+    run.end().stopped("CANCELLED", 130);
+    let status = scratch.ralph(&["status"]).stdout;
+    assert!(status.contains("CANCELLED") && !status.contains("next session"), "{status}");
+}
+
+#[test]
 fn what_passes_at_an_interval_is_committed() {
     let scratch = scratch(r#"echo "$n" >>log"#);
     let ended = scratch.ralph(&["every", "1s", "Write the log", "--verify", "test -s log", "--iterations", "2"]);
