@@ -168,7 +168,7 @@ fn status_says_when_the_next_session_begins() {
     let scratch = scratch("echo x >x");
     let run = scratch.start(&["every", "1h", "Look after the queue"]);
     until("the wait", || scratch.ralph(&["status"]).stdout.contains("; the next session begins at "));
-    run.signal(rustix::process::Signal::INT);
+    run.signal(Signal::INT);
     run.end().stopped("CANCELLED", 130);
     let status = scratch.ralph(&["status"]).stdout;
     assert!(status.contains("CANCELLED") && !status.contains("next session"), "{status}");
