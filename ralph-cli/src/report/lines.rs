@@ -1,7 +1,7 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    Cost, ItemRef, ItemStatus, Plan, Ruling, Stage,
+    Cost, ItemRef, ItemStatus, Plan, Record, Ruling, Stage,
     machine::{End, Fact, Origin, Pick, Readiness, Refusal, VerifyOutcome},
     printable,
 };
@@ -168,6 +168,14 @@ pub(crate) fn awaited(fact: &Fact) -> Option<String> {
         Fact::Rounded { until, .. } => Some(format!("the next session begins at {}", clock(*until))),
         _ => None,
     }
+}
+
+/// What a run that is at work waits for after its last record.
+pub(crate) fn waits(records: &[Record]) -> Option<String> {
+    // What a session left comes into safety before the wait, and a run that is taken up goes on waiting.
+    let before = |fact: &Fact| matches!(fact, Fact::Captured { .. } | Fact::Kept { .. } | Fact::Opened { .. });
+    let last = records.iter().rev().find(|record| !before(&record.fact))?;
+    awaited(&last.fact)
 }
 
 /// For how long, and until when.

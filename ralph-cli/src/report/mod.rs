@@ -9,7 +9,7 @@ mod progress;
 
 pub(crate) use attempts::{Glyph, attempts};
 pub(crate) use events::Events;
-pub(crate) use lines::{Names, awaited, line};
+pub(crate) use lines::{Names, awaited, line, waits};
 pub(crate) use overview::{Known, Overview};
 pub(crate) use patch::{paint_patch, paint_stat};
 pub(crate) use progress::Progress;

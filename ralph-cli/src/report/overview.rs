@@ -13,7 +13,7 @@ use ralph_core::{
 };
 use serde::{Serialize, Serializer};
 
-use super::{Glyph, SCHEMA_VERSION, attempts, awaited, count, wrap};
+use super::{Glyph, SCHEMA_VERSION, attempts, count, waits, wrap};
 use crate::{looping, runs::RunInfo};
 
 /// How wide the page is.
@@ -131,14 +131,6 @@ pub(crate) struct Known<'a> {
 /// Whether it is this run that is at work.
 fn is_of(live: &Holder, run: Option<&str>) -> bool {
     live.run.as_ref().map(RunId::as_str) == run
-}
-
-/// What a run waits for after its last record.
-fn waits(records: &[Record]) -> Option<String> {
-    // What a session left comes into safety before the wait, and a run that is taken up goes on waiting.
-    let before = |fact: &Fact| matches!(fact, Fact::Captured { .. } | Fact::Kept { .. } | Fact::Opened { .. });
-    let last = records.iter().rev().find(|record| !before(&record.fact))?;
-    awaited(&last.fact)
 }
 
 impl Overview {

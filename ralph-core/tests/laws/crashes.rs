@@ -109,7 +109,7 @@ fn goal(behaviour: Behaviour) -> Scenario {
 }
 
 /// All of them, or those that go through a loop on ways of their own.
-fn looped_over<'a>(few: &'a [Behaviour]) -> &'a [Behaviour] {
+fn looped_over(few: &[Behaviour]) -> &[Behaviour] {
     if size("RALPH_SIM_CASES", 0) > 0 { &Behaviour::ALL } else { few }
 }
 
