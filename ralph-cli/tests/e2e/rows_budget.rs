@@ -13,7 +13,7 @@ fn budget_08_time_in_which_all_was_stopped_is_no_hang() {
         scratch.agent(&format!(
             "touch \"$NOTES/up\"; until test -e \"$NOTES/go\"; do echo >>\"$NOTES/beats\"; sleep 0.05; done; {DILIGENT}"
         ));
-        let run = scratch.start(&["run", "--set", "agent.timeout=3s", "--set", "run.attempts=1"]);
+        let run = scratch.start(&["run", "--set", "agent.timeout=6s", "--set", "run.attempts=1"]);
         until("the session", || scratch.path("notes/up").exists());
         (scratch, run)
     };
@@ -25,7 +25,7 @@ fn budget_08_time_in_which_all_was_stopped_is_no_hang() {
     processes.iter().for_each(|(pid, _)| kill(*pid, Signal::STOP));
     // The control waits just as long, and is not stopped.
     let (control, awake) = waits();
-    thread::sleep(Duration::from_secs(4));
+    thread::sleep(Duration::from_secs(7));
     stopped.processes().iter().for_each(|(pid, _)| kill(*pid, Signal::CONT));
     // It goes on for long enough to be looked at several times.
     let beats = stopped.note("beats").len();
