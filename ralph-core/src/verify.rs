@@ -59,6 +59,8 @@ pub struct Target {
     pub attempt: Option<AttemptId>,
     /// What the folder holds, where it is a known revision.
     pub revision: Option<Revision>,
+    /// The revision that the work started from, where an attempt is judged.
+    pub base: Option<Revision>,
     /// The revision's files, readable without a checkout.
     pub tree: Option<Arc<dyn Tree>>,
     /// The files of the revision that the work started from.
@@ -78,6 +80,7 @@ impl Target {
             item: None,
             attempt: None,
             revision: None,
+            base: None,
             tree: None,
             base_tree: None,
             log: None,

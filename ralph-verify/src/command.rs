@@ -2,12 +2,19 @@
 
 use ralph_core::{Cx, Target, Verdict, Verifier, VerifyError, async_trait};
 
-use crate::{session::verdict, shell::Shell};
+use crate::{
+    evidence::memory::Memory,
+    session::{Task, verdict},
+    shell::Shell,
+};
 
 /// Judges by the commands that the plan names for a target: the item's own `Verify:`, then its phase's.
 ///
 /// They run in order until one does not pass. No command at all is a *broken* verifier, never a pass. The whole
 /// output goes to [`Target::log`], or to a temporary file that is gone after the call.
+///
+/// An exit of 0 can still be a failure: by [test evidence](crate::evidence), and by the file that a command may write to
+/// `RALPH_EVIDENCE` (`docs/verifiers.md`). Neither ever makes a failure a pass.
 ///
 /// ```
 /// use ralph_verify::{CommandVerifier, Shell};
@@ -23,12 +30,22 @@ pub struct CommandVerifier {
     /// Whether those are all, whatever the plan says.
     only: bool,
     times: u32,
+    test_evidence: bool,
+    memory: Memory,
 }
 
 impl CommandVerifier {
     /// A verifier that runs its commands so.
     pub fn new(shell: Shell) -> Self {
-        Self { name: "command".to_owned(), shell, extra: Vec::new(), only: false, times: 1 }
+        Self {
+            name: "command".to_owned(),
+            shell,
+            extra: Vec::new(),
+            only: false,
+            times: 1,
+            test_evidence: true,
+            memory: Memory::default(),
+        }
     }
 
     /// The same under another name.
@@ -59,6 +76,49 @@ impl CommandVerifier {
         self.times = times;
         self
     }
+
+    /// The same, comparing what known test runners print with what the same command printed on the base, or not. It does
+    /// by default: an exit of 0 fails where fewer tests ran, more were ignored, or an announced run has no result. Items
+    /// switch it off for themselves (`Checks: -test-evidence`).
+    ///
+    /// The base of an attempt ([`Target::base`]) is known where this verifier, or a clone of it, judged that revision at
+    /// [`Stage::Base`](ralph_core::Stage::Base), or passed it at [`Stage::Candidate`](ralph_core::Stage::Candidate).
+    /// Otherwise only the last of the three rules applies.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ralph_core::{Cx, Phase, Revision, RunId, Stage, Target, Verifier};
+    /// use ralph_verify::CommandVerifier;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let says = |tests: u32| {
+    ///     let list = format!("{tests} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+    ///     std::fs::write(folder.path().join("out"), format!("running {tests} tests\ntest result: ok. {list}\n"))
+    /// };
+    /// let verifier = CommandVerifier::default().only("cat out");
+    /// let phase = Arc::new(Phase::new("P1", []));
+    /// let mut target = Target::new(folder.path(), Stage::Base, RunId::new("run"), phase);
+    /// target.revision = Some(Revision::new("base"));
+    /// says(12).unwrap();
+    /// assert!(verifier.verify(&target, &Cx::new()).await.unwrap().passed());
+    ///
+    /// (target.stage, target.revision) = (Stage::Workspace, None);
+    /// target.base = Some(Revision::new("base"));
+    /// says(7).unwrap();
+    /// let verdict = verifier.verify(&target, &Cx::new()).await.unwrap();
+    /// assert!(!verdict.passed());
+    /// assert_eq!(verdict.evidence().summary, "cat out: 12 tests ran on the base, 7 now");
+    ///
+    /// let blind = verifier.clone().test_evidence(false);
+    /// assert!(blind.verify(&target, &Cx::new()).await.unwrap().passed());
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn test_evidence(mut self, on: bool) -> Self {
+        self.test_evidence = on;
+        self
+    }
 }
 
 impl Default for CommandVerifier {
@@ -83,6 +143,8 @@ impl Verifier for CommandVerifier {
         if commands.is_empty() {
             return Err(VerifyError::broken("no verifier: the plan names no command for this"));
         }
-        verdict(&self.shell, &commands, self.times, target, cx).await
+        let memory = Some(&self.memory).filter(|_| self.test_evidence);
+        let task = Task { shell: &self.shell, commands: &commands, times: self.times, memory };
+        verdict(task, target, cx).await
     }
 }

@@ -2,7 +2,10 @@
 
 use ralph_core::{Cx, Target, Verdict, Verifier, VerifyError, async_trait};
 
-use crate::{session::verdict, shell::Shell};
+use crate::{
+    session::{Task, verdict},
+    shell::Shell,
+};
 
 /// Runs the `Env-Check:` commands of the target's phase: is the database up, is there room on the disk.
 ///
@@ -34,6 +37,6 @@ impl Verifier for EnvCheck {
 
     async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
         let commands: Vec<&str> = target.phase.env_check.iter().map(String::as_str).collect();
-        verdict(&self.shell, &commands, 1, target, cx).await
+        verdict(Task { shell: &self.shell, commands: &commands, times: 1, memory: None }, target, cx).await
     }
 }

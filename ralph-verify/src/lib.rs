@@ -9,8 +9,8 @@
 //!
 //! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
 //! status and nothing else: 0 passes, 1–125 fails, and everything else (not found, killed, out of time, too much
-//! output) means that the verifier is *broken*, which is never a verdict. What the known test runners print is read to
-//! say how many tests passed; that only informs.
+//! output) means that the verifier is *broken*, which is never a verdict. What the known test runners print, and a file
+//! that a command may write, can lower a verdict and never raise one ([`evidence`]).
 //!
 //! ```
 //! use ralph_core::{Cx, Phase, RunId, Stage, Target, Verifier};
@@ -33,6 +33,7 @@
 
 mod command;
 mod env_check;
+pub mod evidence;
 mod exit;
 pub mod lint;
 pub mod policy;

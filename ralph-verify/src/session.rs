@@ -9,27 +9,39 @@ use std::{
 
 use ralph_core::{Cx, Evidence, Part, Target, Verdict, VerifyError};
 use ralph_process::{Command, End, Finished, Limits, Output, run};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::{
+    evidence::{
+        self, Counts, Runner, TestReader,
+        file::{self, Report},
+        memory::{Memory, switched_off},
+        rule::{Said, objection},
+    },
     exit::{Judgement, judge},
-    runner::{Counter, runners},
+    runner::runners,
     shell::Shell,
     text,
 };
 
-/// Runs `commands` in the target's folder, `times` times or until one does not pass.
-pub(crate) async fn verdict(
-    shell: &Shell,
-    commands: &[&str],
-    times: u32,
-    target: &Target,
-    cx: &Cx,
-) -> Result<Verdict, VerifyError> {
+/// What is to be run.
+pub(crate) struct Task<'a> {
+    pub(crate) shell: &'a Shell,
+    pub(crate) commands: &'a [&'a str],
+    /// How many times in a row it has to pass.
+    pub(crate) times: u32,
+    /// What commands said about their tests elsewhere; `None` where that is not looked at.
+    pub(crate) memory: Option<&'a Memory>,
+}
+
+/// Runs the commands in the target's folder, the wanted number of times or until one does not pass.
+pub(crate) async fn verdict(task: Task<'_>, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
+    let Task { shell, commands, times, memory } = task;
     if commands.is_empty() {
         return Ok(Verdict::new(true, "nothing to run"));
     }
     let mut session = Session::new(shell, target, cx)?;
+    session.memory = memory;
     let mut failure = None;
     for time in 1..=times.max(1) {
         failure = session.once(commands).await?;
@@ -45,6 +57,9 @@ pub(crate) async fn verdict(
     if !failed && times > 1 {
         summary.push_str(&format!(", {times} times in a row"));
     }
+    if let Some(memory) = memory {
+        memory.keep(target, !failed, std::mem::take(&mut session.said));
+    }
     let evidence = session.evidence(summary);
     Ok(if failed { Verdict::Fail(evidence) } else { Verdict::Pass(evidence) })
 }
@@ -59,12 +74,30 @@ struct Session<'a> {
     /// The shares of the commands that ran, in the last run.
     parts: Vec<Part>,
     left_behind: u32,
+    memory: Option<&'a Memory>,
+    /// What they said about their tests, by command.
+    said: Vec<(String, Said)>,
+    /// What the last command found, in lines.
+    findings: String,
 }
 
 /// Where the output goes.
 enum Log {
     Kept(PathBuf),
     Temporary(NamedTempFile),
+}
+
+/// A folder of its own for what a command says besides its output, outside of the work.
+struct Told(TempDir);
+
+impl Told {
+    fn new() -> Result<Self, VerifyError> {
+        tempfile::Builder::new().prefix("ralph-evidence-").tempdir().map(Self).map_err(other)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("evidence.json")
+    }
 }
 
 impl Log {
@@ -82,48 +115,100 @@ impl<'a> Session<'a> {
             Some(path) => Log::Kept(path.clone()),
             None => Log::Temporary(NamedTempFile::new().map_err(other)?),
         };
-        Ok(Self { shell, target, cx, took: Duration::ZERO, log, parts: Vec::new(), left_behind: 0 })
+        let (parts, said, findings) = (Vec::new(), Vec::new(), String::new());
+        let took = Duration::ZERO;
+        Ok(Self { shell, target, cx, took, log, parts, left_behind: 0, memory: None, said, findings })
     }
 
     /// Runs all commands once; what failed, if anything did.
     async fn once(&mut self, commands: &[&str]) -> Result<Option<String>, VerifyError> {
         self.parts.clear();
+        self.said.clear();
         let before = self.took;
         for command in commands {
-            let runners = runners(command);
-            let mut counter = Counter::new(&runners);
+            let (runners, name) = (runners(command), text::name(command));
+            let (mut reader, told) = (TestReader::new(command), Told::new()?);
             let limit = self.time_left(before);
-            let finished = self.run(command, limit, &mut counter).await?;
+            let finished = self.run(command, limit, &told, &mut reader).await?;
             self.left_behind += finished.left_behind;
             self.took += finished.took;
-            let name = text::name(command);
-            let passed = match judge(finished.end, &runners, &self.shell.broken_exits) {
+            let exit = match judge(finished.end, &runners, &self.shell.broken_exits) {
                 Judgement::Passes => true,
                 Judgement::Fails => false,
                 Judgement::Cancelled => return Err(VerifyError::Cancelled),
                 Judgement::Breaks(why) => {
-                    let why = match finished.end {
+                    return Err(self.broken(match finished.end {
                         End::TimedOut => format!("{name}: {why} after {:.1?}", finished.took),
                         _ => format!("{name}: {why}"),
-                    };
-                    let evidence = Box::new(self.evidence(why.clone()));
-                    return Err(VerifyError::Broken { why, evidence });
+                    }));
                 }
             };
-            let tests = counter.passed();
+            let report = file::read(&told.path());
+            let mut counts = reader.counts();
+            if let Ok(Some(Report { tests: Some(tests), .. })) = &report {
+                counts.insert(Runner::File, *tests);
+            }
+            let against = match (&report, exit) {
+                (Err(why), true) => return Err(self.broken(format!("{name}: its evidence file is malformed: {why}"))),
+                (_, true) => self.against(command, report.as_ref().ok().and_then(Option::as_ref), &counts),
+                (_, false) => None,
+            };
+            let (passed, tests) = (exit && against.is_none(), evidence::passed(&counts));
             self.parts.push(Part { name: (*command).to_owned(), passed, tests });
-            if !passed {
-                return Ok(Some(describe(&name, &finished, tests)));
+            self.said.push(((*command).to_owned(), Said { counts, whole: exit }));
+            if let Some(against) = against {
+                self.findings = report.ok().flatten().map(|report| report.findings).unwrap_or_default();
+                return Ok(Some(format!("{name}: {against}")));
+            }
+            if !exit {
+                let mut summary = describe(&name, &finished, tests);
+                match report {
+                    Ok(Some(report)) => {
+                        summary.extend(report.summary.map(|says| format!(": {says}")));
+                        self.findings = report.findings;
+                    }
+                    Ok(None) => {}
+                    Err(why) => summary.push_str(&format!("; its evidence file is malformed: {why}")),
+                }
+                return Ok(Some(summary));
             }
         }
         Ok(None)
     }
 
-    async fn run(&self, command: &str, limit: Duration, counter: &mut Counter) -> Result<Finished, VerifyError> {
+    /// What speaks against a command that exited with 0.
+    fn against(&self, command: &str, report: Option<&Report>, counts: &Counts) -> Option<String> {
+        if let Some(report) = report {
+            let failed = report.tests.map_or(0, |tests| tests.failed);
+            if !report.passed || failed > 0 {
+                let says = report.summary.clone().unwrap_or_else(|| match failed {
+                    0 => "`passed` is false".to_owned(),
+                    failed => format!("tests that failed: {failed}"),
+                });
+                return Some(format!("exit 0, but its evidence says otherwise: {says}"));
+            }
+        }
+        let memory = self.memory.filter(|_| !switched_off(self.target.item.as_deref()))?;
+        objection(memory.base(self.target, command).as_ref(), counts)
+    }
+
+    fn broken(&self, why: String) -> VerifyError {
+        let evidence = Box::new(self.evidence(why.clone()));
+        VerifyError::Broken { why, evidence }
+    }
+
+    async fn run(
+        &self,
+        command: &str,
+        limit: Duration,
+        told: &Told,
+        reader: &mut TestReader,
+    ) -> Result<Finished, VerifyError> {
         announce(self.log.path(), command).map_err(other)?;
         let process = Command::shell(command, &self.target.folder)
             .envs(self.shell.environment())
             .envs(self.target.env())
+            .envs([("RALPH_EVIDENCE", told.path())])
             .mark(self.target.run.as_str());
         let limits = Limits {
             time: Some(limit),
@@ -133,7 +218,7 @@ impl<'a> Session<'a> {
         };
         let output = Output::merged(self.log.path());
         let on_line = |line: &str| {
-            counter.line(line);
+            reader.line(line);
             self.cx.live(line);
         };
         let cancel = self.cx.cancel().cancelled();
@@ -164,7 +249,8 @@ impl<'a> Session<'a> {
             summary.push_str(&format!("; processes left running and ended: {}", self.left_behind));
         }
         let mut evidence = Evidence::line(summary);
-        evidence.tail = text::tail(self.log.path());
+        evidence.tail = text::tail(self.log.path(), text::TAIL_MAX - self.findings.len());
+        evidence.tail.push_str(&self.findings);
         evidence.log.clone_from(&self.target.log);
         evidence.parts.clone_from(&self.parts);
         evidence

@@ -21,7 +21,7 @@ pub(crate) fn harmless(text: &str) -> String {
                     clean.push('\n');
                 }
             }
-            '\u{1b}' => match chars.next_if(|&next| next != '\n') {
+            '\u{1b}' => match chars.next_if(|&next| !matches!(next, '\n' | '\r')) {
                 Some('[') => skip_control(&mut chars),
                 Some(']' | 'P' | '^' | '_' | 'X') => skip_string(&mut chars),
                 Some(_) | None => {}
@@ -45,20 +45,20 @@ fn skip_control(chars: &mut Chars<'_>) {
 
 /// Skips a string that ends in a bell or in `ESC \`, and at the latest with the line.
 fn skip_string(chars: &mut Chars<'_>) {
-    while let Some(c) = chars.next_if(|&c| c != '\n') {
+    while let Some(c) = chars.next_if(|&c| !matches!(c, '\n' | '\r')) {
         if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
             return;
         }
     }
 }
 
-/// The end of a file as evidence: harmless, at most [`TAIL_MAX`] bytes, from the start of a line where possible. Empty
+/// The end of a file as evidence: harmless, at most `max` bytes, from the start of a line where possible. Empty
 /// where the file cannot be read: evidence never decides.
-pub(crate) fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path, max: usize) -> String {
     // More than is kept, since much of it may be colours.
     let raw = ralph_process::tail(path, 4 * TAIL_MAX as u64).unwrap_or_default();
     let text = harmless(&raw);
-    let mut from = text.len().saturating_sub(TAIL_MAX);
+    let mut from = text.len().saturating_sub(max);
     while !text.is_char_boundary(from) {
         from += 1;
     }
@@ -71,8 +71,13 @@ pub(crate) fn tail(path: &Path) -> String {
 
 /// A command in one short line.
 pub(crate) fn name(command: &str) -> String {
-    let line = harmless(command.trim()).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(NAME_MAX) {
+    line(command, NAME_MAX)
+}
+
+/// A text in one line of at most so many characters.
+pub(crate) fn line(text: &str, max: usize) -> String {
+    let line = harmless(text.trim()).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(max) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,
     }
@@ -95,6 +100,7 @@ mod tests {
     fn an_open_escape_hides_no_further_line() {
         assert_eq!(harmless("\u{1b}]0;open\nnext"), "\nnext");
         assert_eq!(harmless("\u{1b}[12\nnext\u{1b}\nlast"), "\nnext\nlast");
+        assert_eq!(harmless("\u{1b}]0;open\rnext\u{1b}\rlast"), "\nnext\nlast");
     }
 
     #[test]
@@ -102,11 +108,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         std::fs::write(&path, "\0".repeat(100_000)).unwrap();
-        assert!(tail(&path).len() <= TAIL_MAX && !tail(&path).is_empty());
+        assert!((1..=TAIL_MAX).contains(&tail(&path, TAIL_MAX).len()));
         std::fs::write(&path, "a line\n".repeat(10_000)).unwrap();
-        let text = tail(&path);
+        let text = tail(&path, TAIL_MAX);
         assert!(text.len() <= TAIL_MAX && text.starts_with("a line\n"), "{text}");
-        assert_eq!(tail(&folder.path().join("none")), "");
+        assert_eq!(tail(&folder.path().join("none"), TAIL_MAX), "");
     }
 
     #[test]

@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use super::effects::{CLEAN, Call, Done, Seams, WORK, bounded, seal};
+use super::{
+    effects::{CLEAN, Call, Done, Seams, WORK, bounded, seal},
+    later_tree::LaterTree,
+};
 use crate::{
     error::{BoxError, chain},
     id::{PhaseId, Revision},
@@ -158,6 +161,10 @@ impl Seams {
         target.item = item.cloned();
         target.attempt = judged.attempt.map(|attempt| attempt.id.clone());
         target.revision = judged.revision.cloned();
+        target.base = judged.attempt.map(|attempt| attempt.base.clone());
+        let later = |revision: &Revision| LaterTree::new(Arc::clone(&self.vcs), revision, &call.cx);
+        target.tree = target.revision.as_ref().map(later);
+        target.base_tree = target.base.as_ref().map(later);
         target.log = match judged.attempt {
             Some(attempt) => self.artifacts.path(attempt, &format!("verify-{}", judged.stage), "log")?,
             None => self.artifacts.loose(&format!("verify-{}", judged.stage))?,

@@ -11,6 +11,7 @@ mod effects;
 mod folders;
 mod gates;
 mod host;
+mod later_tree;
 mod queue;
 mod setup;
 

@@ -9,6 +9,7 @@ mod phases;
 mod rounds;
 mod sessions;
 mod setup;
+mod targets;
 
 use std::{
     future::Future,

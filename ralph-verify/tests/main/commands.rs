@@ -166,14 +166,16 @@ async fn a_pass_is_confirmed_and_a_failure_is_not_asked_again() {
 #[tokio::test]
 async fn tests_are_counted_where_the_runner_says_how_many() {
     let place = Place::new();
-    let result = "echo 'test result: ok. 12 passed; 0 failed' # cargo test";
+    let list = "12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+    let says = format!("printf '\\nrunning 12 tests\\n\\ntest result: ok. {list}\\n'");
+    let result = says.as_str();
     let target = place.target(&[result], &["true"]);
     let verdict = verify(&CommandVerifier::default(), &target).await;
     let tests: Vec<_> = verdict.evidence().parts.iter().map(|part| part.tests).collect();
     assert_eq!(tests, [Some(12), None]);
     assert_eq!(verdict.evidence().summary, "2 commands: exit 0, 12 tests passed");
     // A number is no verdict.
-    let target = place.target(&["echo 'test result: ok. 12 passed'; exit 1 # cargo test"], &[]);
+    let target = place.target(&[&format!("{says}; exit 1")], &[]);
     assert!(!verify(&CommandVerifier::default(), &target).await.passed());
 }
 

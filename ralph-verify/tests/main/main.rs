@@ -4,6 +4,7 @@
 
 mod commands;
 mod conformance;
+mod evidence;
 mod lint;
 mod phases;
 mod policy;

@@ -1,0 +1,5 @@
+//! Test evidence.
+
+mod file;
+mod recorded;
+mod rule;
