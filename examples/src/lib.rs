@@ -10,6 +10,11 @@ pub struct Readme;
 #[doc = include_str!("../../docs/policies.md")]
 pub struct Policies;
 
+/// And the verifier of the page about them.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/verifiers.md")]
+pub struct Verifiers;
+
 /// And the line of the page about agents of one's own.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/agents-in-any-language.md")]

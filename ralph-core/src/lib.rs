@@ -50,6 +50,7 @@
 //!   [`Rebase`], which carries approved work over to a branch that moved, and [`Publish`], which makes it known elsewhere.
 //! - Gates judge a [`Boundary`] and give a [`Ruling`]; [`gates`] has those that plans name. [`Question::reply`] understands
 //!   what people say, and a [`PlanChange`] is what that means for the plan.
+//! - [`combine`] makes verifiers of verifiers, most of them by methods of [`VerifierExt`].
 //! - In memory, for embedders without files: [`MemoryPlan`], [`MemoryDecisions`], [`MemoryJournal`].
 //! - [`machine`] decides, [`engine`] does; embedders may drive the machine themselves.
 //! - [`ledger`]: Markdown PRDs, Master Plans and their approvals, the journal in a file, the logs and the queue of a control
@@ -73,6 +74,7 @@ mod agent;
 mod answer;
 mod budget;
 mod clock;
+pub mod combine;
 mod cx;
 mod decision;
 #[cfg(feature = "engine")]
@@ -109,6 +111,7 @@ pub use crate::{
     answer::{Answer, BadReply, Reply},
     budget::{Budget, Cost, Spent, Tokens, Usage, Usd},
     clock::{Clock, Sleep, from_millis, millis},
+    combine::VerifierExt,
     cx::{Cancel, Cx},
     decision::{Decision, DecisionError, DecisionKind, DecisionSink, Question},
     error::{BoxError, Retry, chain},

@@ -296,4 +296,4 @@ macro_rules! verifier_conformance {
 }
 
 #[cfg(test)]
-mod saboteurs;
+pub(crate) mod saboteurs;

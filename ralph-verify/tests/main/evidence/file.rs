@@ -85,3 +85,26 @@ async fn a_long_list_of_findings_leaves_the_tail_within_its_bounds() {
     let tail = verify(&CommandVerifier::default(), &place.target(&[command], &[])).await.evidence().tail.clone();
     assert!(tail.len() <= 4096 && tail.starts_with("y\n") && tail.ends_with(" more\n"), "{}", tail.len());
 }
+
+/// The script that the page about verifiers shows.
+#[tokio::test]
+async fn the_script_of_the_docs_works() {
+    let page = include_str!("../../../../docs/verifiers.md");
+    let script = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = Place::new();
+    std::fs::create_dir(place.path("site")).unwrap();
+    std::fs::write(place.path("verify-pages.sh"), script).unwrap();
+    std::fs::write(place.path("site/a.html"), "<title>A</title>").unwrap();
+    std::fs::write(place.path("site/b.html"), "<p>b").unwrap();
+    let target = place.target(&["sh verify-pages.sh"], &[]);
+    let verdict = verify(&CommandVerifier::default(), &target).await;
+    assert!(!verdict.passed());
+    let summary = "sh verify-pages.sh: exit 1, 1 test passed: 1 of 2 pages without a title";
+    assert_eq!(verdict.evidence().summary, summary);
+    assert!(verdict.evidence().tail.ends_with("site/b.html: no title\n"), "{}", verdict.evidence().tail);
+
+    std::fs::write(place.path("site/b.html"), "<title>B</title>").unwrap();
+    let verdict = verify(&CommandVerifier::default(), &target).await;
+    assert!(verdict.passed());
+    assert_eq!(verdict.evidence().summary, "sh verify-pages.sh: exit 0, 2 tests passed");
+}

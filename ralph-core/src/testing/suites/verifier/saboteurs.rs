@@ -12,7 +12,7 @@ use crate::{Evidence, Part, testing::suites::run_law};
 
 /// One way to break a law.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Sabotage {
+pub(crate) enum Sabotage {
     None,
     FailsAll,
     PassesAll,
@@ -157,16 +157,13 @@ impl Verifier for Judge {
     }
 }
 
+/// A verifier that behaves so, but for its sabotage.
+pub(crate) fn judge(behaviour: Behaviour, sabotage: Sabotage) -> Arc<dyn Verifier> {
+    Arc::new(Judge { behaviour, sabotage, calls: AtomicU32::new(0), first: Mutex::default(), folder: Mutex::default() })
+}
+
 fn fixture(sabotage: Sabotage) -> VerifierFixture {
-    VerifierFixture::new(tempfile::tempdir().unwrap(), move |behaviour| {
-        Some(Arc::new(Judge {
-            behaviour,
-            sabotage,
-            calls: AtomicU32::new(0),
-            first: Mutex::default(),
-            folder: Mutex::default(),
-        }))
-    })
+    VerifierFixture::new(tempfile::tempdir().unwrap(), move |behaviour| Some(judge(behaviour, sabotage)))
 }
 
 crate::verifier_conformance!(async || fixture(Sabotage::None));
