@@ -162,7 +162,7 @@ impl Seams {
         target.attempt = judged.attempt.map(|attempt| attempt.id.clone());
         target.revision = judged.revision.cloned();
         target.base = judged.attempt.map(|attempt| attempt.base.clone());
-        let later = |revision: &Revision| LaterTree::new(Arc::clone(&self.vcs), revision, &call.cx);
+        let later = |revision: &Revision| LaterTree::of(Arc::clone(&self.vcs), revision, &call.cx);
         target.tree = target.revision.as_ref().map(later);
         target.base_tree = target.base.as_ref().map(later);
         target.log = match judged.attempt {

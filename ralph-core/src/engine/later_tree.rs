@@ -20,7 +20,7 @@ pub(super) struct LaterTree {
 
 impl LaterTree {
     /// The files of `revision`, under the switch of `cx`.
-    pub(super) fn new(vcs: Arc<dyn Vcs>, revision: &Revision, cx: &Cx) -> Arc<dyn Tree> {
+    pub(super) fn of(vcs: Arc<dyn Vcs>, revision: &Revision, cx: &Cx) -> Arc<dyn Tree> {
         Arc::new(Self { vcs, revision: revision.clone(), cx: cx.clone(), opened: OnceLock::new() })
     }
 

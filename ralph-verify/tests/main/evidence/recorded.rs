@@ -100,6 +100,18 @@ fn results_that_nobody_announced_count_for_nothing() {
 }
 
 #[test]
+fn what_tests_print_is_not_taken_for_the_runners_words() {
+    let session = recorded("pytest.txt").replace("collected 4 items", "collected 4 items\n99 passed in 0.10s");
+    assert_eq!(read("pytest", &session), one(Runner::Pytest, [2, 0, 2, 1, 1]));
+    let result = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+    let said = format!("<system-out>\n\nrunning 1 test\n\n{result}\n</system-out>");
+    let report = format!("<testsuites>\n<testsuite>\n<testcase>{said}</testcase>\n</testsuite>\n</testsuites>\n");
+    assert_eq!(read("make", &report), one(Runner::Junit, [1, 0, 0, 1, 1]));
+    // The control: outside of a report it is what it looks like.
+    assert_eq!(read("make", &said), one(Runner::Cargo, [1, 0, 0, 1, 1]));
+}
+
+#[test]
 fn runs_inside_of_a_run_do_not_count() {
     let result = |n: u32| format!("\ntest result: ok. {n} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n");
     let inner = format!("\nrunning 3 tests\n{}", result(3));
