@@ -214,5 +214,5 @@ fn end(text: &str, max: usize) -> &str {
     &text[from.unwrap_or(text.len())..]
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests;

@@ -335,8 +335,7 @@ fn the_smaller_of_two_limits_binds_and_time_is_shared() {
         };
         let cx = outer.map_or(Cx::new(), |outer| Cx::new().with_time_limit(seconds(outer), std::time::UNIX_EPOCH));
         run_law(async { assert!(verifier.verify(&target(), &cx).await.unwrap().passed()) });
-        let seen = limits.0.lock().unwrap().clone();
-        seen
+        limits.0.lock().unwrap().clone()
     };
     assert_eq!(seen(None, None), [None, None]);
     for (limit, outer) in [(Some(60), None), (Some(60), Some(90)), (Some(90), Some(60)), (None, Some(60))] {
