@@ -5,6 +5,9 @@
 //! - [`EnvCheck`] runs `Env-Check:`, which tells whether the surroundings are fit for work;
 //! - [`policy`] holds the gates that ask about new dependencies ([`Dependencies`](policy::Dependencies)), named paths
 //!   ([`Paths`](policy::Paths)) and protected ones ([`Protected`](policy::Protected)), whatever an agent says;
+//! - [`checks`] holds the gate that finds what no honest change needs: tests that cannot fail, are skipped, deleted or
+//!   weakened, and secrets;
+//! - [`FileExists`], [`FileContains`] and [`Grep`] judge the files of a revision without a checkout;
 //! - [`lint`] says what is doubtful about a plan before anything runs.
 //!
 //! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
@@ -31,11 +34,13 @@
 //! # });
 //! ```
 
+pub mod checks;
 mod command;
 mod env_check;
 pub mod evidence;
 mod exit;
 pub mod lint;
+mod observe;
 pub mod policy;
 mod runner;
 mod session;
@@ -43,4 +48,10 @@ mod setup;
 mod shell;
 mod text;
 
-pub use crate::{command::CommandVerifier, env_check::EnvCheck, setup::SetupVerifier, shell::Shell};
+pub use crate::{
+    command::CommandVerifier,
+    env_check::EnvCheck,
+    observe::{FileContains, FileExists, Grep},
+    setup::SetupVerifier,
+    shell::Shell,
+};

@@ -82,6 +82,10 @@ pub use self::{
     paths::{DEFAULT_DATABASE, DEFAULT_SECURITY, Paths},
     protected::Protected,
 };
+pub(crate) use self::{
+    names::{show, show_text},
+    report::item_of,
+};
 
 /// What a policy does where it finds something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -111,7 +115,7 @@ pub enum PolicyError {
 
 /// Whether a path is of the ledger's copy, of which a candidate has its base's. Only exactly so: another spelling of the
 /// name is another file, which some file systems would put in its place.
-fn is_ledger(path: &[u8]) -> bool {
+pub(crate) fn is_ledger(path: &[u8]) -> bool {
     path.starts_with(b"ralph-loop/")
 }
 

@@ -90,12 +90,12 @@ pub(super) fn parent(path: &str) -> &str {
 }
 
 /// An agent's path or name as people may see it: on one line, bounded, harmless, and unable to end a code span.
-pub(super) fn show(text: &[u8]) -> String {
+pub(crate) fn show(text: &[u8]) -> String {
     show_text(&String::from_utf8_lossy(text))
 }
 
 /// The same for text.
-pub(super) fn show_text(text: &str) -> String {
+pub(crate) fn show_text(text: &str) -> String {
     let whole = printable(text).replace('`', "\\u{60}");
     let length = whole.chars().count();
     if length <= SHOWN {

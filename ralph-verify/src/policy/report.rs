@@ -71,7 +71,7 @@ fn bounded(mut text: String, most: usize) -> String {
 }
 
 /// The item at the boundary; for any other boundary the question to ask there.
-pub(super) fn item_of(boundary: &Boundary, policy: &str, kind: DecisionKind) -> Result<ItemBoundary, Ruling> {
+pub(crate) fn item_of(boundary: &Boundary, policy: &str, kind: DecisionKind) -> Result<ItemBoundary, Ruling> {
     match boundary {
         Boundary::Item(item) => Ok(item.clone()),
         _ => {

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
+mod checks;
 mod commands;
 mod conformance;
 mod evidence;
 mod lint;
+mod observe;
 mod phases;
 mod policy;
 mod support;

@@ -3,5 +3,5 @@
 mod dependencies;
 mod paths;
 mod protected;
-mod support;
+pub(crate) mod support;
 mod tamper;

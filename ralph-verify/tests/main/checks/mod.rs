@@ -1,0 +1,4 @@
+//! The checks, on a corpus of changes.
+
+mod corpus;
+mod gate;
