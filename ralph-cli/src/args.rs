@@ -116,6 +116,9 @@ pub(crate) struct Init {
 pub(crate) struct Check {
     /// The PRD; by default the one in ralph-loop/
     pub(crate) plan: Option<PathBuf>,
+    /// List the checks of candidates, each with what it finds and whether it is on
+    #[arg(long)]
+    pub(crate) list: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

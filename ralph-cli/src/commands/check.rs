@@ -85,6 +85,9 @@ impl Found {
 
 pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
+    if args.list {
+        return list(&project, args);
+    }
     let mut report =
         Report { schema_version: SCHEMA_VERSION, plan: None, policies: None, problems: Vec::new(), notes: Vec::new() };
     let mut looking = Looking { project: &project, report: &mut report };
@@ -99,6 +102,7 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
     if let Some(settings) = &settings {
         looking.agent(settings);
         looking.policies(settings);
+        looking.checks(settings, read.as_ref());
         if let Some((path, read)) = &read {
             looking.git(settings, path, read).await;
         }
@@ -113,6 +117,44 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
         output::print(&page(&report, read.as_ref().map(|(_, read)| read)))?;
     }
     Ok(if report.problems.is_empty() { 0 } else { 2 })
+}
+
+/// One line of `ralph check --list`.
+#[derive(Debug, Serialize)]
+struct Listed {
+    name: String,
+    on: bool,
+    about: String,
+}
+
+/// What looks at candidates beside the verifiers. The policy of protected paths asks where the others fail the attempt; it
+/// is listed with them, since people look for it here.
+fn list(project: &Project, args: &args::Check) -> Result<u8, CliError> {
+    #[derive(Debug, Serialize)]
+    struct List {
+        schema_version: u32,
+        checks: Vec<Listed>,
+    }
+    let settings = settings::load(&project.settings(), &args.overrides.set)?.settings;
+    let listed = wire::checks(&settings)?.list().into_iter();
+    let mut checks: Vec<Listed> =
+        listed.map(|check| Listed { name: check.name, on: check.on, about: check.about }).collect();
+    checks.push(Listed {
+        name: "protected".to_owned(),
+        on: true,
+        about: "changes of protected paths, which a person is asked about (`policy.protected`)".to_owned(),
+    });
+    if args.json {
+        output::print_json(&List { schema_version: SCHEMA_VERSION, checks })?;
+        return Ok(0);
+    }
+    let mut page = String::new();
+    for Listed { name, on, about } in &checks {
+        page.push_str(&format!("{} {name:<15} {about}\n", if *on { "on " } else { "off" }));
+    }
+    page.push_str("\nAn item takes one out with `Checks: -name`, and `verify.checks` for all of them.\n");
+    output::print(&page)?;
+    Ok(0)
 }
 
 struct Looking<'a> {
@@ -210,6 +252,20 @@ impl Looking<'_> {
             self.problem(Found::new("settings", error.to_string()));
         }
         self.report.policies = Some(policies(&settings.policy));
+    }
+
+    /// Names of checks that are none, in the settings and at items.
+    fn checks(&mut self, settings: &Settings, read: Option<&(PathBuf, ReadPlan)>) {
+        let checks = match wire::checks(settings) {
+            Ok(checks) => checks,
+            Err(error) => return self.problem(Found::new("settings", error.to_string())),
+        };
+        let Some((path, read)) = read else { return };
+        let plan = PlanFile::open(self.project, path, &settings.verify);
+        for (file, item, unknown) in wire::unknown_checks(&checks, &plan, read) {
+            let file = self.project.relative(Path::new(&file));
+            self.problem(Found::new("checks", unknown.to_string()).at(&file, item.line).of(item));
+        }
     }
 
     /// Under a verifier that is green before any work, any change passes.

@@ -13,6 +13,7 @@ pub(crate) fn coverage(settings: &Settings) -> Coverage {
         .with("verify.setup", verify.setup.clone().unwrap_or_default())
         .with("verify.env_check", verify.env_check.clone().unwrap_or_default())
         .with("verify.confirm", verify.confirm.to_string())
+        .with("verify.checks", list(&verify.checks))
         .with("verify.broken_exits", format!("{:?}", verify.broken_exits))
         .with("verify.keep", list(&verify.keep))
         .with("policy.dependencies", policy.dependencies.name())

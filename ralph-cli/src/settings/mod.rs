@@ -70,6 +70,7 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("spawn.depth", "(unset)"),
     ("spawn.total", "12"),
     ("verify.broken_exits", "[]"),
+    ("verify.checks", "[\"default\"]"),
     ("verify.command", "(unset)"),
     ("verify.confirm", "1"),
     ("verify.env", "[]"),
@@ -159,6 +160,7 @@ pub(crate) struct Verify {
     #[serde(deserialize_with = "duration::deserialize")]
     pub(crate) timeout: Duration,
     pub(crate) confirm: u32,
+    pub(crate) checks: Vec<String>,
     pub(crate) env: Vec<String>,
     pub(crate) broken_exits: Vec<i32>,
     pub(crate) keep: Vec<String>,
@@ -172,6 +174,7 @@ impl Default for Verify {
             env_check: None,
             timeout: Duration::from_secs(15 * 60),
             confirm: 1,
+            checks: vec!["default".to_owned()],
             env: Vec::new(),
             broken_exits: Vec::new(),
             keep: vec!["default".to_owned()],

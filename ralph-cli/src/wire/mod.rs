@@ -1,6 +1,7 @@
 //! Puts the parts together as the settings say.
 
 mod agent;
+mod checks;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,6 +14,7 @@ use ralph_verify::{
 };
 
 pub(crate) use agent::{Wired, agent};
+pub(crate) use checks::{checks, unknown as unknown_checks};
 
 use crate::{
     error::CliError,

@@ -68,3 +68,28 @@ fn boxes_that_do_not_count_are_listed() {
     }
     assert!(!said.contains("PRD-P1.md:7: "), "the item itself counts: {said}");
 }
+
+#[test]
+fn checks_are_listed() {
+    let settings = format!("{AGENT}[verify]\nchecks = [\"default\", \"-secrets\"]\n");
+    insta::assert_snapshot!(checked(&[("ralph-loop/ralph.toml", &settings)], &["check", "--list"]));
+}
+
+/// A name that is no check would else take out nothing, or be looked for in vain.
+#[test]
+fn names_that_are_no_checks_are_refused_with_their_place() {
+    let good = "Verify: make\n\n- [ ] R01: Greet\n  Verify: make greet\n  Checks: -weakened-tests, +orphans\n";
+    let wrong = good.replace("-weakened", "-weakend");
+    let bad = format!("{AGENT}[verify]\nchecks = [\"defaults\"]\n");
+    let mut shown = String::new();
+    for (settings, prd) in [(AGENT, good), (AGENT, &wrong), (&bad, good)] {
+        for command in ["check", "run"] {
+            if command == "run" && (settings, prd) == (AGENT, good) {
+                continue;
+            }
+            let files = [("ralph-loop/ralph.toml", settings), ("ralph-loop/PRD-P1.md", prd)];
+            shown.push_str(&format!("{command}: {}\n", checked(&files, &[command])));
+        }
+    }
+    insta::assert_snapshot!(shown);
+}

@@ -2,12 +2,13 @@
 
 use ralph_core::{BoxError, ItemBoundary, async_trait};
 
-use super::{Check, Found, work::Work};
+use super::{Check, Found, source::Test, work::Work};
 
 /// Tests that are newly ignored, skipped, expected to fail or left after their first line, one by one, by suite or by file;
 /// and those that keep all others from running (`.only`).
 ///
-/// A skip under a condition that can vary (a platform, a version, a service that is up) is honest.
+/// A skip under a condition that can vary (a platform, a version, a service that is up) is honest, and so is a new test of
+/// Rust that is ignored with a reason: `cargo test -- --ignored` is how tests are run that need something.
 #[derive(Debug)]
 pub(super) struct SkippedTests;
 
@@ -31,6 +32,7 @@ impl Check for SkippedTests {
 
     async fn look(&self, at: &ItemBoundary) -> Result<Vec<Found>, BoxError> {
         let work = Work::read(at).await?;
+        let kept: Vec<&Test> = work.pairs().into_iter().filter_map(|pair| pair.now.map(|(_, test)| test)).collect();
         let mut found = Vec::new();
         for file in &work.after {
             let before = work.base(&file.path);
@@ -48,7 +50,8 @@ impl Check for SkippedTests {
                 }
             }
             for test in &file.source.tests {
-                for skip in &test.skips {
+                let is_new = !kept.iter().any(|known| std::ptr::eq(*known, test));
+                for skip in test.skips.iter().filter(|skip| !(is_new && is_opt_in(&skip.text))) {
                     if !work.earlier(test).any(|old| old.skips.iter().any(|was| was.text == skip.text)) {
                         let text = format!("{} does not run", test.own());
                         found.push(Found::new(&file.path, text).line(skip.line).quote(&skip.text));
@@ -58,4 +61,9 @@ impl Check for SkippedTests {
         }
         Ok(found)
     }
+}
+
+/// Whether it is one of those that somebody runs on purpose.
+fn is_opt_in(skip: &str) -> bool {
+    skip.starts_with("#[ignore = \"")
 }

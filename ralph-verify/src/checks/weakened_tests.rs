@@ -53,6 +53,8 @@ impl Check for WeakenedTests {
             if let Some(lost) = lost(pair.test, now, least) {
                 one.text.push_str(&format!("; gone from line {} of the base", lost.line));
                 one = one.quote(&lost.text);
+            } else {
+                one.text.push_str(", in itself or in what it calls");
             }
             found.push(one);
         }

@@ -128,6 +128,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
     for policy in wire::policies(settings)? {
         ralph = ralph.gate(policy);
     }
+    ralph = ralph.gate(wire::checks(settings)?);
     if let Some(publish) = &prepared.publish {
         ralph = ralph.publish(Arc::clone(publish));
     }

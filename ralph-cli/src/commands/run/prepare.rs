@@ -69,6 +69,11 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     let agent = wire::agent(&settings, &project)?;
     wire::refuse_what_it_cannot(&settings, &*agent.agent)?;
     wire::policies(&settings)?;
+    let checks = wire::checks(&settings)?;
+    if let Some((file, item, unknown)) = wire::unknown_checks(&checks, &plan, &read).into_iter().next() {
+        let file = project.relative(Path::new(&file));
+        return Err(CliError::usage(format!("{file}:{}: {}: {unknown}", item.line, item.id)));
+    }
     wire::prompt(&settings, &project, &looped)?;
     let info = info(&project, &settings, &path, &read);
     let (vcs, found) = open_vcs(&settings, &project, &info, &plan).await?;
