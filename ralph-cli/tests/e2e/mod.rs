@@ -11,6 +11,7 @@ mod answers_terminal;
 mod approval;
 mod attempts;
 mod canaries;
+mod checks;
 mod claims;
 mod conflicts;
 mod crashes;
