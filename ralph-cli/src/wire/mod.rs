@@ -61,7 +61,7 @@ pub(crate) fn prompt(settings: &Settings, project: &Project, looped: &Loop) -> R
 
 /// What says that a loop at an interval has run long enough.
 pub(crate) fn until(settings: &Settings, command: &str) -> CommandVerifier {
-    CommandVerifier::new(shell(settings)).named("until").only(command)
+    CommandVerifier::new(shell(settings)).named("until").only(command).test_evidence(false)
 }
 
 fn shell(settings: &Settings) -> Shell {
@@ -74,7 +74,10 @@ fn shell(settings: &Settings) -> Shell {
 
 /// The verifier of the plan's commands.
 pub(crate) fn verifier(settings: &Settings) -> CommandVerifier {
-    CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm)
+    let checks = &settings.verify.checks;
+    let says = |name: &str| checks.iter().any(|entry| entry == name);
+    let evidence = (says("default") || says("test-evidence")) && !says("-test-evidence");
+    CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm).test_evidence(evidence)
 }
 
 pub(crate) fn setup(settings: &Settings) -> SetupVerifier {
