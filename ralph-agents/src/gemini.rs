@@ -46,6 +46,7 @@ use crate::{
     outcome::{DETAIL_MAX, Outcome, no_result, refused},
     permissions::Permissions,
     session::{ProcessOptions, Start, failure, last_lines},
+    setters::setters,
 };
 
 /// Its first event comes within a few seconds; servers that it starts first can take longer.
@@ -102,33 +103,7 @@ impl Gemini {
         }
     }
 
-    /// The same with another program, a name on the `PATH` or a path.
-    #[must_use]
-    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = program.into();
-        self
-    }
-
-    /// The same with this model.
-    #[must_use]
-    pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// The same with these permissions.
-    #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
-        self
-    }
-
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
-    }
+    setters!(program, model, permissions, args);
 
     /// The same with these options. Without [`ProcessOptions::first_output`], three minutes are allowed.
     #[must_use]

@@ -29,6 +29,7 @@ pub mod opencode;
 mod outcome;
 mod permissions;
 mod session;
+mod setters;
 pub mod spawn;
 pub mod wrap;
 

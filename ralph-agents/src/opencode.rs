@@ -40,6 +40,7 @@ use crate::{
     outcome::{DETAIL_MAX, Outcome, no_result, refused, unavailable},
     permissions::Permissions,
     session::{How, ProcessOptions, Start},
+    setters::setters,
 };
 
 /// Its first event comes within ten seconds or so, when the model has answered.
@@ -93,33 +94,7 @@ impl OpenCode {
         }
     }
 
-    /// The same with another program, a name on the `PATH` or a path.
-    #[must_use]
-    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = program.into();
-        self
-    }
-
-    /// The same with this model, `provider/model`.
-    #[must_use]
-    pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// The same with these permissions.
-    #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
-        self
-    }
-
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
-    }
+    setters!(program, model, permissions, args);
 
     /// The same with these options. Without [`ProcessOptions::first_output`], five minutes are allowed.
     #[must_use]

@@ -10,6 +10,7 @@ use crate::{
     exit::Exit,
     permissions::Permissions,
     session::{How, ProcessOptions, Start},
+    setters::setters,
 };
 
 /// Its first answer comes within seconds; servers that it starts first can take longer.
@@ -70,12 +71,7 @@ impl Acp {
         }
     }
 
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
-    }
+    setters!(permissions, args);
 
     /// The same in this mode of the agent's, by its id, such as `acceptEdits`. See [`Task::mode`] for the default.
     #[must_use]
@@ -89,13 +85,6 @@ impl Acp {
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
-        self
-    }
-
-    /// The same with these permissions.
-    #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
         self
     }
 

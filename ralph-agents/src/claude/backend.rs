@@ -9,6 +9,7 @@ use crate::{
     claude::stream::Transcript,
     permissions::{Permissions, is_root},
     session::{ProcessOptions, Start, is_on},
+    setters::setters,
 };
 
 /// Its first event comes within a second; servers that it starts first can take longer.
@@ -102,38 +103,12 @@ impl ClaudeCode {
         }
     }
 
-    /// The same with another program, a name on the `PATH` or a path.
-    #[must_use]
-    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = program.into();
-        self
-    }
-
-    /// The same with this model.
-    #[must_use]
-    pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// The same with these permissions.
-    #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
-        self
-    }
+    setters!(program, model, permissions, args);
 
     /// The same with tools that need no permission, in Claude Code's words: `Bash(cargo test *)`.
     #[must_use]
     pub fn allowed_tools(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.allowed_tools.extend(tools.into_iter().map(Into::into));
-        self
-    }
-
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
         self
     }
 

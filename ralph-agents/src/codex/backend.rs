@@ -18,6 +18,7 @@ use crate::{
     codex::stream::Transcript,
     permissions::Permissions,
     session::{ProcessOptions, Start},
+    setters::setters,
 };
 
 /// Its first event comes within a second; servers that it starts first can take longer.
@@ -104,33 +105,7 @@ impl Codex {
         }
     }
 
-    /// The same with another program, a name on the `PATH` or a path.
-    #[must_use]
-    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = program.into();
-        self
-    }
-
-    /// The same with this model.
-    #[must_use]
-    pub fn model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// The same with these permissions.
-    #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
-        self
-    }
-
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
-    }
+    setters!(program, model, permissions, args);
 
     /// The same, ended once it has been reconnecting for so long without an answer in between; its trouble is then what it
     /// said last. Default: 5 minutes.

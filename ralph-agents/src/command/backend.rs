@@ -10,6 +10,7 @@ use crate::{
     exit::Exit,
     json::end_of,
     session::{Ended, How, ProcessOptions, Start, failure},
+    setters::setters,
 };
 
 /// How long a line of the protocol may be, in bytes.
@@ -70,12 +71,7 @@ impl CommandAgent {
         }
     }
 
-    /// The same with more arguments.
-    #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.args.extend(args.into_iter().map(Into::into));
-        self
-    }
+    setters!(args);
 
     /// The variables of our own environment that its sessions see beyond the basics, by name: for telling them to a person.
     pub fn variables(&self) -> Vec<String> {
