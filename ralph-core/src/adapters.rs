@@ -48,7 +48,7 @@ where
         let passed = (self.judge)(&target.folder).map_err(VerifyError::Other)?;
         let mut verdict = Verdict::new(passed, format!("{}: {}", self.name, if passed { "yes" } else { "no" }));
         let (Verdict::Pass(evidence) | Verdict::Fail(evidence)) = &mut verdict;
-        evidence.parts.push(Part { name: self.name.clone(), passed, tests: None });
+        evidence.parts.push(Part::new(self.name.clone(), passed));
         Ok(verdict)
     }
 }

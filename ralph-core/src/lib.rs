@@ -91,9 +91,11 @@ mod journal;
 pub mod ledger;
 pub mod machine;
 mod memory;
+mod opinion;
 mod plan;
 mod plan_change;
 mod prompt;
+mod review;
 mod signal;
 mod stop;
 #[cfg(feature = "testing")]
@@ -121,9 +123,11 @@ pub use crate::{
     id::{AttemptId, DecisionId, Digest, ItemId, ItemRef, PhaseId, Revision, RunId},
     journal::{Journal, JournalError, JournalWriter, Opened, Record},
     memory::{MemoryDecisions, MemoryJournal, MemoryPlan},
+    opinion::{Opinion, Remark},
     plan::{Item, ItemStatus, Marked, Phase, Plan, PlanError, PlanSource, Proposal},
     plan_change::PlanChange,
     prompt::{Prompt, PromptInput},
+    review::{Candidate, Review, Reviewer},
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     text::printable,

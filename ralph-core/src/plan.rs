@@ -120,7 +120,7 @@ pub struct Item {
     pub context: Vec<String>,
     /// How strong a model it deserves (`Tier:`), where the plan says so.
     pub tier: Option<Tier>,
-    /// Changes to the set of checks, such as `-test-evidence`.
+    /// Changes to the set of checks, such as `-test-evidence`, and [`Item::REQUIRE_RED`].
     pub checks: Vec<String>,
     /// Decisions that a person took about it, as the plan records them.
     pub decisions: Vec<String>,
@@ -131,6 +131,20 @@ pub struct Item {
 }
 
 impl Item {
+    /// What an item's `Checks:` say where its own verifier must fail before there is any work.
+    pub const REQUIRE_RED: &str = "require-red";
+
+    /// Whether its own verifier must fail before there is any work, where its `Checks:` say so or the contrary.
+    pub fn requires_red(&self) -> Option<bool> {
+        self.checks.iter().rev().find_map(|entry| {
+            let (out, name) = match entry.trim().strip_prefix('-') {
+                Some(name) => (true, name.trim()),
+                None => (false, entry.trim().trim_start_matches('+').trim()),
+            };
+            (name == Self::REQUIRE_RED).then_some(!out)
+        })
+    }
+
     /// An open item with nothing but a title.
     pub fn new(id: impl Into<ItemId>, title: impl Into<String>) -> Self {
         let (id, title) = (id.into(), title.into());

@@ -14,10 +14,13 @@ const TEMPLATE: &str = include_str!("prompt.md");
 /// The same for [`Prompt::at_interval`], with placeholders of its own.
 const INTERVAL: &str = include_str!("prompt_interval.md");
 
+/// The same for [`Prompt::cleanup`].
+const CLEANUP: &str = include_str!("prompt_cleanup.md");
+
 /// A template for prompts.
 ///
 /// Placeholders: `{{item}}` (the id), `{{title}}`, `{{objective}}`, `{{criteria}}`, `{{verify}}`, `{{context}}`,
-/// `{{decisions}}`, `{{failure}}`, `{{learnings}}`. A line that consists of one placeholder is left out where there is
+/// `{{decisions}}`, `{{failure}}`, `{{learnings}}`, and in a clean-up `{{files}}`. A line that consists of one placeholder is left out where there is
 /// nothing to say, together with a heading line right above it. Unknown placeholders are an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
@@ -44,17 +47,19 @@ pub struct PromptInput<'a> {
     pub asked: &'a [Asked],
     /// What earlier sessions learnt; already bounded.
     pub learnings: &'a str,
+    /// The files that a clean-up may change.
+    pub files: &'a [String],
 }
 
 impl<'a> PromptInput<'a> {
     /// A first attempt at `item`.
     pub fn new(phase: &'a Phase, item: &'a Item) -> Self {
-        Self { phase, item, failure: None, asked: &[], learnings: "" }
+        Self { phase, item, failure: None, asked: &[], learnings: "", files: &[] }
     }
 }
 
-const PLACEHOLDERS: [&str; 9] =
-    ["item", "title", "objective", "criteria", "verify", "context", "decisions", "failure", "learnings"];
+const PLACEHOLDERS: [&str; 10] =
+    ["item", "title", "objective", "criteria", "verify", "context", "decisions", "failure", "learnings", "files"];
 
 impl Prompt {
     /// For sessions at an interval: they may say when they would like to be called again.
@@ -80,6 +85,11 @@ impl Prompt {
             .replace("{{choice}}", &choice)
             .replace("{{usual}}", &minutes(every.usual_ms));
         Self { template }
+    }
+
+    /// For sessions that tidy work which passed twice.
+    pub fn cleanup() -> Self {
+        Self { template: CLEANUP.to_owned() }
     }
 
     /// A template of one's own.
@@ -117,6 +127,7 @@ impl Prompt {
             ("decisions", decisions(&item.decisions, input.asked)),
             ("failure", input.failure.map(failure).unwrap_or_default()),
             ("learnings", quote(input.learnings)),
+            ("files", bullets(&input.files.iter().collect::<Vec<_>>(), true)),
         ];
         let mut out: Vec<String> = Vec::new();
         for line in self.template.lines() {

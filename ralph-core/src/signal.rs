@@ -176,7 +176,7 @@ fn cut(text: &str) -> String {
 }
 
 /// The content of the last top-level fenced block with the info string `ralph`.
-fn last_block(said: &str) -> Option<String> {
+pub(crate) fn last_block(said: &str) -> Option<String> {
     let (mut last, mut open, mut quotes) = (None, None::<String>, 0_u32);
     for event in Parser::new(said) {
         match event {

@@ -66,6 +66,8 @@ pub struct Seal {
     pub message: String,
     /// The commit's date; comes from the journal.
     pub at: SystemTime,
+    /// Whether it is what a clean-up made of the attempt's work, which stays beside it.
+    pub cleanup: bool,
 }
 
 /// What kind of thing could not become part of a snapshot.

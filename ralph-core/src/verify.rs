@@ -124,6 +124,23 @@ pub struct Part {
     /// How many tests passed, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<u64>,
+    /// Whether it saw this very content pass and fail.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+}
+
+impl Part {
+    /// A share that says nothing but whether it passed.
+    pub fn new(name: impl Into<String>, passed: bool) -> Self {
+        Self { name: name.into(), passed, tests: None, flaky: false }
+    }
+
+    /// The same with how many tests passed.
+    #[must_use]
+    pub fn with_tests(mut self, tests: Option<u64>) -> Self {
+        self.tests = tests;
+        self
+    }
 }
 
 /// What a verdict rests on. It can only lower a verdict, never raise one.

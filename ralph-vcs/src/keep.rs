@@ -4,6 +4,7 @@
 //! refs/ralph/branch/<branch>                               where the branch began; says that it is Ralph's
 //! refs/ralph/work/<run>/<phase>/<item>/<attempt>           a snapshot, until it is accepted or kept
 //! refs/ralph/work/<run>/<phase>/<item>/<attempt>-on-<tip>  the same, carried over to a later tip
+//! refs/ralph/work/<run>/<phase>/<item>/<attempt>-cleanup   the same, tidied
 //! refs/ralph/ledger/<branch>                               the operator's index has yet to follow a commit of the ledger
 //! refs/ralph/{rejected,parked,interrupted}/<run>/…         work kept for people
 //! ```

@@ -82,7 +82,12 @@ impl GitVcs {
             findings.push(Finding { kind: FindingKind::TooMuch, path: format!("{} changed files in all", stat.files) });
         }
         let revision = self.commit(&tree, base, seal, cx).await?;
-        self.pin(&revision, base, &tree, work_ref(&seal.run, &seal.attempt)).await?;
+        let mut pin = work_ref(&seal.run, &seal.attempt);
+        if seal.cleanup {
+            // The work that it was made from stays pinned too: it counts if this comes to nothing.
+            pin.push_str("-cleanup");
+        }
+        self.pin(&revision, base, &tree, pin).await?;
         Ok(Snapshot { revision: Some(revision), tree, stat, findings })
     }
 

@@ -8,6 +8,7 @@
 //! - [`checks`] holds the gate that finds what no honest change needs: tests that cannot fail, are skipped, deleted or
 //!   weakened, and secrets;
 //! - [`FileExists`], [`FileContains`] and [`Grep`] judge the files of a revision without a checkout;
+//! - [`AgentReviewer`] has an agent look at what the verifiers passed, which can only veto;
 //! - [`lint`] says what is doubtful about a plan before anything runs.
 //!
 //! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
@@ -42,6 +43,7 @@ mod exit;
 pub mod lint;
 mod observe;
 pub mod policy;
+pub mod review;
 mod runner;
 mod session;
 mod setup;
@@ -52,6 +54,7 @@ pub use crate::{
     command::CommandVerifier,
     env_check::EnvCheck,
     observe::{FileContains, FileExists, Grep},
+    review::{AgentReviewer, Role},
     setup::SetupVerifier,
     shell::Shell,
 };

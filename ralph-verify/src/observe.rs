@@ -154,6 +154,6 @@ fn verdict(name: &str, passed: bool, what: &str) -> Verdict {
     let summary = format!("{name}: {what}");
     let mut verdict = Verdict::new(passed, summary);
     let (Verdict::Pass(evidence) | Verdict::Fail(evidence)) = &mut verdict;
-    evidence.parts.push(Part { name: name.to_owned(), passed, tests: None });
+    evidence.parts.push(Part::new(name, passed));
     verdict
 }

@@ -48,6 +48,7 @@ pub(crate) async fn verdict(task: Task<'_>, target: &Target, cx: &Cx) -> Result<
         if let Some(summary) = &mut failure {
             if time > 1 {
                 summary.push_str(&format!(" in run {time} of {times}, after it had passed"));
+                session.parts.iter_mut().filter(|part| !part.passed).for_each(|part| part.flaky = true);
             }
             break;
         }
@@ -154,7 +155,7 @@ impl<'a> Session<'a> {
                 (_, false) => None,
             };
             let (passed, tests) = (exit && against.is_none(), evidence::passed(&counts));
-            self.parts.push(Part { name: (*command).to_owned(), passed, tests });
+            self.parts.push(Part::new(*command, passed).with_tests(tests));
             self.said.push(((*command).to_owned(), Said { counts, whole: exit }));
             if let Some(against) = against {
                 self.findings = report.ok().flatten().map(|report| report.findings).unwrap_or_default();

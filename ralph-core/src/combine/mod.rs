@@ -174,7 +174,7 @@ impl<'a> Shared<'a> {
 /// The shares in a verdict: those that the evidence names, or the verifier's own.
 fn shares(name: &str, passed: bool, evidence: &Evidence) -> Vec<Part> {
     match evidence.parts.as_slice() {
-        [] => vec![Part { name: name.to_owned(), passed, tests: None }],
+        [] => vec![Part::new(name, passed)],
         parts => parts.to_vec(),
     }
 }

@@ -23,7 +23,8 @@ impl<V: Verifier> Not<V> {
     /// Its shares are negated as well: what went from fail to pass there is no progress here. Nor is the number of tests.
     fn evidence(&self, passed: bool, evidence: Evidence) -> Evidence {
         let parts = shares(self.verifier.name(), passed, &evidence).into_iter();
-        let parts = parts.map(|part| Part { name: format!("not {}", part.name), passed: !part.passed, tests: None });
+        let parts =
+            parts.map(|part| Part { flaky: part.flaky, ..Part::new(format!("not {}", part.name), !part.passed) });
         Evidence { summary: format!("not ({})", evidence.summary), parts: parts.collect(), ..evidence }
     }
 }

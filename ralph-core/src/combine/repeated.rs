@@ -35,6 +35,8 @@ impl<V: Verifier> Verifier for Repeated<V> {
             let (passed, name) = (verdict.passed(), self.name());
             let (Verdict::Pass(evidence) | Verdict::Fail(evidence)) = &mut verdict;
             evidence.parts = shares(name, passed, evidence);
+            // What failed now had passed in every run before.
+            evidence.parts.iter_mut().filter(|part| !part.passed).for_each(|part| part.flaky |= time > 1);
             if passed && time < self.times {
                 time += 1;
                 continue;

@@ -158,7 +158,7 @@ impl Verifier for Says {
 
     async fn verify(&self, _: &Target, _: &Cx) -> Result<Verdict, VerifyError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let part = |passed| Part { name: format!("part of {}", self.name), passed, tests: Some(3) };
+        let part = |passed| Part::new(format!("part of {}", self.name), passed).with_tests(Some(3));
         let evidence = |passed| Evidence::line(self.name.clone()).with_parts([part(passed)]).with_tail("its tail");
         match self.answer {
             Answer::Pass => Ok(Verdict::Pass(evidence(true))),

@@ -24,6 +24,7 @@ use crate::{
     memory::{MemoryDecisions, MemoryJournal},
     plan::PlanSource,
     prompt::Prompt,
+    review::Reviewer,
     tier::Tiering,
     vcs::{Publish, Rebase, Vcs},
     verify::Verifier,
@@ -101,6 +102,9 @@ impl Ralph {
             setup: None,
             env_check: None,
             clock: Arc::new(SystemClock::new()),
+            cleanup: None,
+            reviewer: None,
+            require_red: false,
             until: None,
             tiering: Tiering::default(),
             prompt: Prompt::default(),
@@ -180,6 +184,30 @@ impl Ralph {
     /// Whether the verifier judges the base once before any money is spent; on by default.
     pub fn baseline(mut self, baseline: bool) -> Self {
         self.rules.baseline = baseline;
+        self
+    }
+
+    /// Whether the own verifier of an item, where it has one, must fail before its first session: one that passes already
+    /// proves nothing, and a person is asked. An item's `Checks:` may say otherwise ([`Item::requires_red`]).
+    ///
+    /// [`Item::requires_red`]: crate::Item::requires_red
+    pub fn require_red(mut self, require: bool) -> Self {
+        self.seams.require_red = require;
+        self
+    }
+
+    /// What tidies work that passed twice, in a session of its own. What it leaves is verified from the beginning, and
+    /// dropped where anything speaks against it, or where it touches other files than the work does.
+    pub fn cleanup(mut self, agent: impl AgentBackend) -> Self {
+        self.seams.cleanup = Some(Arc::new(agent));
+        self.rules.cleanup = true;
+        self
+    }
+
+    /// What may veto work that passed twice. A veto is a failed attempt, and the next one is told why.
+    pub fn review(mut self, reviewer: impl Reviewer) -> Self {
+        self.seams.reviewer = Some(Arc::new(reviewer));
+        self.rules.review = true;
         self
     }
 
@@ -310,11 +338,15 @@ impl Ralph {
         let (budget, can) = (&self.rules.budget, self.seams.agent.capabilities());
         let name = self.seams.agent.name();
         let refuse = |why: String| Err(RunError::Refused(why));
-        if budget.cost.is_some() && !can.cost {
-            return refuse(format!("there is a cost budget, and the agent `{name}` does not report its cost"));
-        }
-        if budget.tokens.is_some() && !can.tokens {
-            return refuse(format!("there is a token budget, and the agent `{name}` does not report its tokens"));
+        let cleanup = self.seams.cleanup.as_ref().map(|agent| ("agent", agent.name(), agent.capabilities()));
+        let reviewer = self.seams.reviewer.as_ref().map(|it| ("reviewer", it.name(), it.capabilities()));
+        for (what, name, can) in [Some(("agent", name, can)), cleanup, reviewer].into_iter().flatten() {
+            if budget.cost.is_some() && !can.cost {
+                return refuse(format!("there is a cost budget, and the {what} `{name}` does not report its cost"));
+            }
+            if budget.tokens.is_some() && !can.tokens {
+                return refuse(format!("there is a token budget, and the {what} `{name}` does not report its tokens"));
+            }
         }
         if self.rules.continue_session && !can.resume {
             return refuse(format!("sessions are to go on with the one before, and the agent `{name}` cannot resume"));

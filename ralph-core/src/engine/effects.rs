@@ -18,6 +18,7 @@ use crate::{
     machine::{Asked, Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
     plan::{Item, ItemStatus, Marked, Phase, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
+    review::Reviewer,
     signal::Signal,
     stop::{Stop, StopReason},
     tier::Tiering,
@@ -71,6 +72,12 @@ pub(super) struct Seams {
     pub(super) setup: Option<Arc<dyn Verifier>>,
     pub(super) env_check: Option<Arc<dyn Verifier>>,
     pub(super) clock: Arc<dyn Clock>,
+    /// What tidies work that passed twice.
+    pub(super) cleanup: Option<Arc<dyn AgentBackend>>,
+    /// What may veto it.
+    pub(super) reviewer: Option<Arc<dyn Reviewer>>,
+    /// Whether every item with a verifier of its own must see it fail first.
+    pub(super) require_red: bool,
     /// What says that a loop at an interval has run long enough.
     pub(super) until: Option<Arc<dyn Verifier>>,
     pub(super) tiering: Tiering,
@@ -122,10 +129,20 @@ impl Seams {
             }
             Effect::Capture { attempt } => self.capture(attempt, call).await,
             Effect::Verify { stage, attempt, phase, revision, caches } => {
-                let judged =
-                    Judged { stage: *stage, attempt: attempt.as_ref(), revision: revision.as_ref(), caches: *caches };
+                let judged = Judged {
+                    stage: *stage,
+                    attempt: attempt.as_ref(),
+                    own: None,
+                    revision: revision.as_ref(),
+                    caches: *caches,
+                };
                 self.verify(&judged, phase.as_ref(), call).await
             }
+            Effect::VerifyOwn { item, revision, caches } => self.verify_own(item, revision, *caches, call).await,
+            Effect::Tidy { attempt, revision, reserve, cost_limit } => {
+                self.tidy(attempt, revision, (*reserve, *cost_limit), call).await
+            }
+            Effect::Review { .. } => self.review(effect, call).await,
             Effect::VerifyPlan { revision, retired } => self.verify_plan(revision, retired, call).await,
             Effect::Judge { attempt, revision, opened } => self.judge(attempt, revision, opened, call).await,
             Effect::JudgePhase { phase, revision, opened, retired } => {
@@ -216,7 +233,7 @@ impl Seams {
         Ok(Fact::Rounded { enough, summary, until, took_ms: self.since(from) })
     }
 
-    fn end(&self, end: SessionEnd, outages: u32) -> End {
+    pub(super) fn end(&self, end: SessionEnd, outages: u32) -> End {
         match end {
             SessionEnd::Finished => End::Finished,
             SessionEnd::Failed(why) => End::Failed(bounded(&why)),
@@ -339,7 +356,13 @@ impl Seams {
 
 /// What makes a snapshot of an attempt the same one on every redo.
 pub(super) fn seal(attempt: &Attempt, call: &Call<'_>) -> Seal {
-    Seal { run: call.run.clone(), attempt: attempt.id.clone(), message: message(attempt, call.run), at: call.began }
+    Seal {
+        run: call.run.clone(),
+        attempt: attempt.id.clone(),
+        message: message(attempt, call.run),
+        at: call.began,
+        cleanup: false,
+    }
 }
 
 /// The commit message of an attempt's candidate.

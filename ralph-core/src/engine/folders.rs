@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{BoxError, chain},
-    id::{PhaseId, Revision},
+    id::{ItemRef, PhaseId, Revision},
     machine::{Attempt, Fact, Readiness, VerifyOutcome},
     plan::Phase,
     vcs::{Caches, Placed, Site, VcsError},
@@ -27,6 +27,8 @@ const TAIL_MAX: usize = 4096;
 pub(super) struct Judged<'a> {
     pub(super) stage: Stage,
     pub(super) attempt: Option<&'a Attempt>,
+    /// The item whose own verifier alone is asked.
+    pub(super) own: Option<&'a ItemRef>,
     pub(super) revision: Option<&'a Revision>,
     pub(super) caches: Caches,
 }
@@ -107,7 +109,22 @@ impl Seams {
     pub(super) async fn verify(&self, judged: &Judged<'_>, phase: Option<&PhaseId>, call: &Call<'_>) -> Done {
         let from = self.clock.monotonic();
         let (outcome, summary, evidence) = self.judged(judged, phase, call).await?;
-        Ok(verified(judged.stage, judged.revision, outcome, &summary, evidence, self.since(from)))
+        let mut fact = verified(judged.stage, judged.revision, outcome, &summary, evidence, self.since(from));
+        if let Fact::Verified { own, .. } = &mut fact {
+            *own = judged.own.cloned();
+        }
+        Ok(fact)
+    }
+
+    pub(super) async fn verify_own(
+        &self,
+        item: &ItemRef,
+        revision: &Revision,
+        caches: Caches,
+        call: &Call<'_>,
+    ) -> Done {
+        let judged = Judged { stage: Stage::Base, attempt: None, own: Some(item), revision: Some(revision), caches };
+        self.verify(&judged, Some(&item.phase), call).await
     }
 
     /// Stands `revision` in `site`, set up.
@@ -139,8 +156,8 @@ impl Seams {
     ) -> Result<(VerifyOutcome, String, Evidence), BoxError> {
         let plain = |outcome, summary| Ok((outcome, summary, Evidence::default()));
         let plan = self.plan.load(&call.cx).await?;
-        let found = match judged.attempt {
-            Some(attempt) => plan.find(&attempt.id.item).map(|(phase, item)| (phase, Some(item))),
+        let found = match judged.own.or(judged.attempt.map(|attempt| &attempt.id.item)) {
+            Some(item) => plan.find(item).map(|(phase, item)| (phase, Some(item))),
             None => {
                 let mut phases = plan.phases.iter();
                 phases.find(|known| phase.is_none_or(|phase| known.id == *phase)).map(|phase| (phase, None))
@@ -158,6 +175,9 @@ impl Seams {
             },
         };
         let mut target = Target::new(folder, judged.stage, call.run.clone(), Arc::clone(phase));
+        if judged.own.is_some() {
+            target.phase = Arc::new(Phase { verify: Vec::new(), ..Phase::clone(phase) });
+        }
         target.item = item.cloned();
         target.attempt = judged.attempt.map(|attempt| attempt.id.clone());
         target.revision = judged.revision.cloned();
@@ -215,6 +235,7 @@ pub(super) fn verified(
     Fact::Verified {
         stage,
         revision: revision.cloned(),
+        own: None,
         outcome,
         summary: bounded(summary),
         tail: match outcome {
@@ -247,7 +268,7 @@ fn out_of_space(error: &VerifyError) -> bool {
 }
 
 /// The end of a text, bounded, from the start of a line where possible.
-fn end_of(text: &str) -> String {
+pub(super) fn end_of(text: &str) -> String {
     let mut from = text.len().saturating_sub(TAIL_MAX);
     while !text.is_char_boundary(from) {
         from += 1;

@@ -195,8 +195,11 @@ impl Host {
             | Effect::Judge { attempt, .. }
             | Effect::Accept { attempt, .. }
             | Effect::Keep { attempt, .. }
+            | Effect::Tidy { attempt, .. }
+            | Effect::Review { attempt, .. }
             | Effect::Verify { attempt: Some(attempt), .. } => Some(attempt.id.clone()),
             Effect::Verify { attempt: None, .. }
+            | Effect::VerifyOwn { .. }
             | Effect::VerifyPlan { .. }
             | Effect::Look { .. }
             | Effect::TakeIn { .. }
@@ -222,7 +225,10 @@ impl Host {
             Effect::Look { .. }
             | Effect::Prepare { .. }
             | Effect::Session { .. }
+            | Effect::Tidy { .. }
+            | Effect::Review { .. }
             | Effect::Verify { .. }
+            | Effect::VerifyOwn { .. }
             | Effect::VerifyPlan { .. }
             | Effect::Judge { .. }
             | Effect::JudgePhase { .. }

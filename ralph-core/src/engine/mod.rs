@@ -13,6 +13,7 @@ mod gates;
 mod host;
 mod later_tree;
 mod queue;
+mod review;
 mod setup;
 
 pub use artifacts::Artifacts;

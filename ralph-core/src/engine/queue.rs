@@ -44,7 +44,7 @@ impl Seams {
                 return nothing(Pick::Invalid(chain(&error)));
             }
         };
-        let (pick, counts) = pick(&plan, known, self.every_phase_gated);
+        let (pick, counts) = pick(&plan, known, self);
         let waits = |item: &&ItemRef| plan.find(item).is_some_and(|(_, found)| found.status == ItemStatus::Decision);
         let moot = known.parked.iter().filter(|item| !waits(item)).cloned().collect();
         Ok(Fact::Looked { tip, pick, counts, answers, moot, lost })
@@ -81,7 +81,7 @@ impl Seams {
 }
 
 /// What the first phase that is not finished asks for, and how all items stand.
-fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Counts) {
+fn pick(plan: &Plan, known: &Known<'_>, seams: &Seams) -> (Pick, Counts) {
     let count = |items: &mut dyn Iterator<Item = &std::sync::Arc<Item>>| {
         let mut counts = Counts::default();
         items.for_each(|item| counts.add(item.status));
@@ -95,6 +95,7 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
         decisions: item.decisions.len(),
         last,
         max_blockers: phase.max_blockers,
+        require_red: !item.verify.is_empty() && item.requires_red().unwrap_or(seams.require_red),
     };
     for phase in &plan.phases {
         let waits = |item: &&std::sync::Arc<Item>| item.status == ItemStatus::Decision;
@@ -108,7 +109,7 @@ fn pick(plan: &Plan, known: &Known<'_>, every_phase_gated: bool) -> (Pick, Count
     let Some(index) = plan.phases.iter().position(|phase| !finished(phase)) else { return (Pick::Nothing, counts) };
     let phase = &plan.phases[index];
     if done(phase) {
-        let gated = phase.is_gated() || every_phase_gated;
+        let gated = phase.is_gated() || seams.every_phase_gated;
         return (Pick::Gates(PhaseSpec { phase: phase.id.clone(), gated, gates: gates(phase) }), counts);
     }
     let mut open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);

@@ -5,7 +5,7 @@ use super::{
     effect::Request,
     lane::{Lane, Matter, Query, Sense, Work},
     state::{About, Asked, Comeback, Failure, Held, Machine, Pending},
-    terms::{Origin, RetryFrom},
+    terms::{Iteration, Origin, RetryFrom},
 };
 use crate::{
     answer::{Answer, Reply},
@@ -82,6 +82,7 @@ impl Machine {
     pub(super) fn queried(&mut self, query: Query, id: &DecisionId) -> Lane {
         self.questions += 1;
         let item = query.about.item().cloned();
+        let mark = query.mark;
         let scope = matches!(query.about, About::Scope { .. });
         let pending =
             Pending { phase: query.phase, question: query.question, about: query.about, output: query.output };
@@ -90,7 +91,10 @@ impl Machine {
         match item {
             Some(item) => {
                 self.parked.insert(item, id.clone());
-                Lane::Idle
+                mark.map_or(Lane::Idle, |mark| {
+                    let iteration = Iteration { decision: Some(id.clone()), ..*mark };
+                    Lane::Marking { iteration, from: ItemStatus::Open }
+                })
             }
             None if scope => Lane::Idle,
             None => halt(stop),

@@ -2,15 +2,17 @@
 
 use super::{
     fact::Fact,
-    lane::{Ending, Fate, Lane, Matter, Round, Sense, Work},
+    lane::{Cleaning, Ending, Fate, Lane, Matter, Round, Sense, Work},
+    review::Told,
     state::{Current, Failure, Machine, Sitting},
     step::undecided,
-    terms::{Attempt, Carried, Origin, Readiness, Rules, VerifyOutcome},
+    terms::{Attempt, Carried, End, Objection, Origin, Readiness, Rules, VerifyOutcome},
 };
 use crate::{
     agent::Resume,
     budget::{Cost, Usage},
     gate::Ruling,
+    id::Revision,
     stop::{Stop, StopReason},
     verify::Stage,
 };
@@ -78,7 +80,8 @@ impl Machine {
         }
         self.lane = match std::mem::take(&mut self.lane) {
             Lane::Halt { then, .. } => *then,
-            // There may be other gates than before.
+            // There may be other limits than before, and other gates.
+            Lane::Chosen(_) => Lane::Idle,
             Lane::Trial(work, Round::Candidate) => self.to_gates(work),
             lane => lane,
         };
@@ -87,8 +90,17 @@ impl Machine {
 
     fn stop(&mut self, stop: &Stop) {
         self.stopped = Some(stop.clone());
-        self.lane = match std::mem::take(&mut self.lane) {
+        let lane = std::mem::take(&mut self.lane);
+        self.lane = self.at_rest(lane);
+    }
+
+    /// Where a run that ends in `lane` goes on when it is opened again.
+    fn at_rest(&mut self, lane: Lane) -> Lane {
+        match lane {
             Lane::Halt { then, .. } => *then,
+            Lane::Resting { then, .. } => self.at_rest(*then),
+            // Its session was not begun. There may be other judges by then.
+            Lane::Tidying(work, _) | Lane::Reviewing { work, .. } => self.to_gates(work),
             // The session was not begun: as if the attempt had not been.
             Lane::Begun(attempt) | Lane::Ready(attempt, _) => {
                 self.give_back(&attempt);
@@ -97,8 +109,8 @@ impl Machine {
             Lane::Idle
             | Lane::Baseline { .. }
             | Lane::Undecided(_)
+            | Lane::Untried(_)
             | Lane::Chosen(_)
-            | Lane::Resting { .. }
             | Lane::Moving(..)
             | Lane::Confirming(_)
             | Lane::Taking(_)
@@ -119,7 +131,7 @@ impl Machine {
             | Lane::Querying(_)
             | Lane::Finishing(_)
             | Lane::Marking { .. }) => lane,
-        };
+        }
     }
 
     /// The lane after a reply; the same lane as an error where the fact is no reply to it.
@@ -145,10 +157,10 @@ impl Machine {
             }
             (
                 Lane::Baseline { spec, moved_to },
-                Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. },
+                Fact::Verified { stage: Stage::Base, outcome, summary, parts, took_ms, .. },
             ) => {
                 self.sitting.took_ms += took_ms;
-                self.baseline(spec, moved_to, *outcome, summary)
+                self.baseline(spec, moved_to, (*outcome, parts), summary)
             }
             (Lane::Undecided(spec), Fact::Asked { id, .. }) => self.queried(undecided(&spec), id),
             (Lane::Querying(query), Fact::Asked { id, .. }) => self.queried(*query, id),
@@ -189,9 +201,26 @@ impl Machine {
                 self.thread = self.thread(session_id.as_ref(), agent.as_ref(), *resumed, *usage);
                 self.ended(attempt, tree, end, usage, signal.as_ref())
             }
-            (Lane::Resting { .. }, Fact::Waited { took_ms }) => {
+            (Lane::Resting { then, .. }, Fact::Waited { took_ms }) => {
                 self.sitting.took_ms += took_ms;
-                Lane::Idle
+                *then
+            }
+            (Lane::Untried(spec), Fact::Verified { stage: Stage::Base, outcome, summary, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                self.red(spec, *outcome, summary)
+            }
+            (Lane::Tidying(work, revision), Fact::Tidied { end, work: tidy, usage, reserve, took_ms, .. }) => {
+                self.sitting.took_ms += took_ms;
+                let usage = Some(usage).filter(|_| !matches!(end, End::NoAgent(_)));
+                self.tidied(work, revision, usage, *reserve, tidy.as_ref())
+            }
+            (
+                Lane::Reviewing { work, revision: asked, unclear },
+                Fact::Reviewed { revision, end, outcome, summary, tail, usage, reserve, took_ms, .. },
+            ) if *revision == asked => {
+                self.sitting.took_ms += took_ms;
+                let told = Told { end, outcome: *outcome, summary, tail, usage, reserve: *reserve };
+                self.reviewed(work, asked, unclear, &told)
             }
             (Lane::Rounding { phase, wait_ms }, Fact::Rounded { enough, summary, until, took_ms }) => {
                 self.sitting.took_ms += took_ms;
@@ -200,8 +229,8 @@ impl Machine {
             (Lane::Left(attempt, start, ending), Fact::Captured { revision, tree, stat, findings, took_ms }) => {
                 self.sitting.took_ms += took_ms;
                 let (changed, signal) = (*tree != start, None);
-                let work =
-                    Work { attempt, revision: revision.clone(), tree: tree.clone(), changed, stat: *stat, signal };
+                let (revision, tree, cleaning) = (revision.clone(), tree.clone(), Cleaning::Not);
+                let work = Work { attempt, revision, tree, changed, stat: *stat, signal, cleaning };
                 match ending {
                     Ending::Judge(signal) => self.captured(Work { signal, ..work }, findings),
                     // Also what the session did not change: it may have begun with kept work, whose new snapshot is
@@ -215,7 +244,7 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 let better = self.progress.observe(&work.attempt.id.item, at.stage(), parts);
                 self.note_progress(better);
-                self.tried(work, at, *outcome, summary, tail)
+                self.tried(work, at, (*outcome, parts), summary, tail)
             }
             (
                 Lane::Blame { work, round, unready },
@@ -224,8 +253,10 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 self.blamed(work, round, unready, *outcome, summary)
             }
-            (Lane::Doubt(work), Fact::Verified { stage: Stage::Candidate, outcome, summary, took_ms, .. }) => {
+            (Lane::Doubt(work), Fact::Verified { stage: Stage::Candidate, outcome, summary, parts, took_ms, .. }) => {
                 self.sitting.took_ms += took_ms;
+                let at = (Stage::Candidate, Some(&work.attempt.id.item));
+                self.contradiction(&work.tree, at, *outcome, parts);
                 let why = match outcome {
                     VerifyOutcome::Pass => format!(
                         "flaky: the verifier passed in the workspace, failed on a clean checkout, then passed there ({summary})"
@@ -240,17 +271,9 @@ impl Machine {
                 let fate = self.refused(&work, why);
                 self.part(work, fate)
             }
-            (Lane::Gated(work, revision), Fact::Judged { phase: None, ruling, by, .. }) => match ruling {
-                Ruling::Open => Lane::Trial(work, Round::Candidate),
-                Ruling::Closed(why) => {
-                    let failure = Failure { attempt: work.attempt.id.number, why: why.clone(), tail: String::new() };
-                    self.part(work, Fate::Failed(failure))
-                }
-                Ruling::Ask(question) => {
-                    let matter = Matter { question: question.clone(), sense: Sense::Work, gates: by.clone() };
-                    Lane::Parting(work, revision, Fate::Parked(Box::new(matter)))
-                }
-            },
+            (Lane::Gated(work, revision), Fact::Judged { phase: None, ruling, by, .. }) => {
+                self.gated(work, revision, ruling, by)
+            }
             (Lane::Proven(work, proven), Fact::Accepted { revision }) if *revision == proven => {
                 self.landed(&work, revision)
             }
@@ -279,6 +302,27 @@ impl Machine {
             }
             (lane, _) => return Err(Box::new(lane)),
         })
+    }
+
+    fn gated(&mut self, work: Work, revision: Revision, ruling: &Ruling, by: &[Objection]) -> Lane {
+        if *ruling == Ruling::Open {
+            return Lane::Trial(work, Round::Candidate);
+        }
+        let work = match self.untidied(work) {
+            Ok(lane) => return lane,
+            Err(work) => work,
+        };
+        match ruling {
+            Ruling::Open => Lane::Trial(work, Round::Candidate),
+            Ruling::Closed(why) => {
+                let failure = Failure { attempt: work.attempt.id.number, why: why.clone(), tail: String::new() };
+                self.part(work, Fate::Failed(failure))
+            }
+            Ruling::Ask(question) => {
+                let matter = Matter { question: question.clone(), sense: Sense::Work, gates: by.to_vec() };
+                Lane::Parting(work, revision, Fate::Parked(Box::new(matter)))
+            }
+        }
     }
 
     fn began(&mut self, attempt: &Attempt) -> Lane {

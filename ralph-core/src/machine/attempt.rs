@@ -3,7 +3,7 @@
 use super::{
     apply::halt,
     lane::{Ending, Fate, Lane, Matter, Next, Query, Round, Sense, Work},
-    state::{About, Failure, Machine, Tainted},
+    state::{About, Current, Failure, Machine, Tainted},
     terms::{Attempt, End, Iteration, Mode, Origin, Refusal, RetryFrom, VerifyOutcome},
 };
 use crate::{
@@ -14,10 +14,18 @@ use crate::{
     signal::{Signal, SignalStatus},
     stop::{Stop, StopReason},
     vcs::Finding,
+    verify::Part,
 };
 
 /// Interrupted sessions in a row after which an item is blocked.
 const INTERRUPTED_MAX: u32 = 3;
+
+impl Current {
+    fn interrupted_too_often(&self) -> Option<String> {
+        let often = self.interrupted;
+        (often >= INTERRUPTED_MAX).then(|| format!("interrupted {often} times in a row"))
+    }
+}
 
 /// How many items the sessions of one iteration may propose.
 const PROPOSED_MAX: usize = 10;
@@ -26,12 +34,20 @@ impl Machine {
     /// A session's bill: what it said, and where it did not say, what was set aside for it.
     fn settle(&mut self, attempt: &Attempt, usage: &Usage) {
         self.release(attempt);
+        self.charge(usage, attempt.reserve);
+        if let Some(current) = &mut self.current {
+            current.sessions += 1;
+        }
+    }
+
+    /// What a session is charged: `reserve` where it does not say what it used.
+    pub(super) fn charge(&mut self, usage: &Usage, reserve: Spent) {
         let tokens = usage.tokens.map(|tokens| tokens.billed());
         let cost = usage.known_cost();
         let bill = Spent {
-            cost: cost.amount().unwrap_or(attempt.reserve.cost),
+            cost: cost.amount().unwrap_or(reserve.cost),
             estimated: if let Cost::Estimated(amount) = cost { amount } else { Usd::ZERO },
-            tokens: tokens.unwrap_or(attempt.reserve.tokens),
+            tokens: tokens.unwrap_or(reserve.tokens),
             unknown_cost: u32::from(cost == Cost::Unknown),
         };
         self.spent.cost = self.spent.cost + bill.cost;
@@ -41,7 +57,6 @@ impl Machine {
         self.dearest.cost = self.dearest.cost.max(bill.cost);
         self.dearest.tokens = self.dearest.tokens.max(bill.tokens);
         if let Some(current) = &mut self.current {
-            current.sessions += 1;
             current.cost = current.cost + cost;
         }
     }
@@ -59,28 +74,19 @@ impl Machine {
         }
         let ending = match end {
             End::Finished | End::Failed(_) | End::Limit(_) => {
-                self.sitting.outages = 0;
-                self.sitting.waited_ms = 0;
-                if let Some(current) = &mut self.current {
-                    current.interrupted = 0;
-                }
+                self.answered();
                 Ending::Judge(signal.cloned())
             }
             End::Cancelled if self.cancel => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
             End::Unusable(why) => Ending::Keep(Next::Halt(Stop::new(StopReason::AgentUnavailable, why.clone()))),
             // Cancelled, but not by the run: somebody ended the agent from outside.
             End::Cancelled | End::Interrupted => {
-                if let Some(current) = &mut self.current {
-                    current.interrupted += 1;
-                }
+                self.interrupted();
                 Ending::Keep(Next::Again)
             }
             End::Unavailable { trouble, detail, wait_ms, until } => {
-                self.sitting.outages += 1;
-                self.sitting.waited_ms = self.sitting.waited_ms.saturating_add(*wait_ms);
-                let why = format!("{trouble}: {detail}");
-                Ending::Keep(match self.too_long(*wait_ms) {
-                    Some(limit) => Next::Halt(Stop::new(StopReason::AgentUnavailable, format!("{why} ({limit})"))),
+                Ending::Keep(match self.outage(*wait_ms, &format!("{trouble}: {detail}")) {
+                    Some(stop) => Next::Halt(stop),
                     None => Next::Rest { wait_ms: *wait_ms, until: *until },
                 })
             }
@@ -97,6 +103,30 @@ impl Machine {
             Ending::Keep(next) if self.discards() => self.resume(&attempt, next),
             ending => Lane::Left(attempt, tree, ending),
         }
+    }
+
+    /// An agent is there, and answers.
+    pub(super) fn answered(&mut self) {
+        self.sitting.outages = 0;
+        self.sitting.waited_ms = 0;
+        if let Some(current) = &mut self.current {
+            current.interrupted = 0;
+        }
+    }
+
+    /// A session was interrupted; what to say of it, where that was once too often.
+    pub(super) fn interrupted(&mut self) -> Option<String> {
+        let current = self.current.as_mut()?;
+        current.interrupted += 1;
+        current.interrupted_too_often()
+    }
+
+    /// An agent is out; the end of the run, where it is not waited for any longer.
+    pub(super) fn outage(&mut self, wait_ms: u64, why: &str) -> Option<Stop> {
+        self.sitting.outages += 1;
+        self.sitting.waited_ms = self.sitting.waited_ms.saturating_add(wait_ms);
+        let limit = self.too_long(wait_ms)?;
+        Some(Stop::new(StopReason::AgentUnavailable, format!("{why} ({limit})")))
     }
 
     /// Why the run does not wait for the agent any longer, if so.
@@ -142,11 +172,30 @@ impl Machine {
         }
     }
 
-    pub(super) fn tried(&mut self, work: Work, at: Round, outcome: VerifyOutcome, summary: &str, tail: &str) -> Lane {
-        if outcome != VerifyOutcome::Pass {
+    pub(super) fn tried(
+        &mut self,
+        work: Work,
+        at: Round,
+        (outcome, parts): (VerifyOutcome, &[Part]),
+        summary: &str,
+        tail: &str,
+    ) -> Lane {
+        let flaky = self.contradiction(&work.tree, (at.stage(), Some(&work.attempt.id.item)), outcome, parts);
+        if outcome != VerifyOutcome::Pass || flaky.is_some() {
             self.tainted = Tainted { work: true, clean: true };
         } else if at == Round::Candidate {
             self.tainted.clean = false;
+        }
+        let work = match outcome {
+            VerifyOutcome::Pass if flaky.is_none() => work,
+            _ => match self.untidied(work) {
+                Ok(lane) => return lane,
+                Err(work) => work,
+            },
+        };
+        if let Some(why) = flaky {
+            let fate = self.refused(&work, why);
+            return self.part(work, fate);
         }
         match (at, outcome) {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
@@ -163,7 +212,7 @@ impl Machine {
                 self.part(work, Fate::Failed(failure))
             }
             (Round::Candidate, VerifyOutcome::Pass) => match work.revision.clone() {
-                Some(revision) => Lane::Proven(work, revision),
+                Some(revision) => self.passed_twice(work, revision),
                 None => self.part(work, Fate::Rejected("there is no candidate".to_owned())),
             },
             (Round::Candidate, VerifyOutcome::Fail) => Lane::Doubt(work),
@@ -308,13 +357,12 @@ impl Machine {
     pub(super) fn resume(&mut self, attempt: &Attempt, next: Next) -> Lane {
         match next {
             Next::Halt(stop) => halt(stop),
-            Next::Rest { wait_ms, until } => Lane::Resting { wait_ms, until },
+            Next::Rest { wait_ms, until } => Lane::Resting { wait_ms, until, then: Box::default() },
             Next::Again => {
-                let interrupted = self.current.as_ref().map_or(0, |current| current.interrupted);
-                if interrupted < INTERRUPTED_MAX {
+                let Some(often) = self.current.as_ref().and_then(Current::interrupted_too_often) else {
                     return Lane::Idle;
-                }
-                let why = format!("its session was interrupted {interrupted} times in a row");
+                };
+                let why = format!("its session was {often}");
                 let iteration = self.summary(attempt, None, ItemStatus::Blocked, why);
                 Lane::Marking { iteration, from: ItemStatus::Open }
             }
@@ -350,6 +398,7 @@ impl Machine {
     pub(super) fn marked(&mut self, iteration: &Iteration) -> Lane {
         let current = self.current.take();
         let stale = current.as_ref().is_some_and(|current| current.stale);
+        self.red.remove(&iteration.item);
         match iteration.to {
             ItemStatus::Done => self.sitting.idle = 0,
             ItemStatus::Blocked => {
@@ -412,6 +461,7 @@ fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
         about: About::Scope { items },
         output: String::new(),
         item: Some(iteration.item.clone()),
+        mark: None,
     }
 }
 

@@ -34,8 +34,7 @@ impl Machine {
         };
         let begun = begun.filter(|(_, stands_on)| *stands_on == base).map(|(work, _)| work.clone());
         let start = work.or(begun).unwrap_or_else(|| base.clone());
-        let budget = &self.rules.budget;
-        let cost_left = budget.cost.map(|limit| limit.saturating_sub(self.spent.cost + self.reserved.cost));
+        let cost_left = self.cost_left();
         let attempt = Attempt {
             id: AttemptId {
                 item: spec.item.clone(),
@@ -53,8 +52,12 @@ impl Machine {
         Step::Record(Box::new(Fact::Began { attempt }))
     }
 
+    pub(super) fn cost_left(&self) -> Option<Usd> {
+        self.rules.budget.cost.map(|limit| limit.saturating_sub(self.spent.cost + self.reserved.cost))
+    }
+
     /// What is set aside for a session: as much as the dearest so far, a tenth of the budget before there was one.
-    fn reserve(&self, cost_left: Option<Usd>) -> Spent {
+    pub(super) fn reserve(&self, cost_left: Option<Usd>) -> Spent {
         let budget = &self.rules.budget;
         let mut reserve = Spent::default();
         if let (Some(limit), Some(left)) = (budget.cost, cost_left) {
@@ -74,7 +77,7 @@ impl Machine {
     }
 
     /// The first reason, in the order of precedence, for which no session may begin now.
-    fn spent_out(&self, spec: &Spec) -> Option<Stop> {
+    pub(super) fn spent_out(&self, spec: &Spec) -> Option<Stop> {
         let (budget, sitting) = (&self.rules.budget, &self.sitting);
         if let Some(stop) = self.blocker_limit() {
             return Some(stop);

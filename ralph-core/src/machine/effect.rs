@@ -8,6 +8,7 @@ use super::{
 use crate::{
     agent::Resume,
     answer::Answer,
+    budget::{Spent, Usd},
     decision::Question,
     id::{DecisionId, ItemRef, PhaseId, Revision},
     plan::{ItemStatus, Proposal},
@@ -109,6 +110,43 @@ pub enum Effect {
         revision: Option<Revision>,
         /// What becomes of build caches, where something is placed.
         caches: Caches,
+    },
+    /// Let an item's own verifier judge the branch before there is any work. Answer: [`Fact::Verified`].
+    VerifyOwn {
+        /// The item.
+        item: ItemRef,
+        /// The tip.
+        revision: Revision,
+        /// What becomes of build caches.
+        caches: Caches,
+    },
+    /// Let a session tidy what passed twice. Answer: [`Fact::Tidied`]; where the step is redelivered, with
+    /// [`End::Interrupted`](super::End::Interrupted) and without a session.
+    Tidy {
+        /// The attempt.
+        attempt: Attempt,
+        /// Its candidate.
+        revision: Revision,
+        /// What is set aside for the session.
+        reserve: Spent,
+        /// What it may cost at most, where there is a cost budget.
+        cost_limit: Option<Usd>,
+    },
+    /// Let the reviewer judge what passed twice. Answer: [`Fact::Reviewed`]; where the step is redelivered, with
+    /// [`End::Interrupted`](super::End::Interrupted) and without a review.
+    Review {
+        /// The attempt.
+        attempt: Attempt,
+        /// Its candidate.
+        revision: Revision,
+        /// How much it changes.
+        stat: DiffStat,
+        /// What is set aside for the review.
+        reserve: Spent,
+        /// What it may cost at most, where there is a cost budget.
+        cost_limit: Option<Usd>,
+        /// How many sessions in a row were lost to an agent's own trouble; sets the length of the next wait.
+        outages: u32,
     },
     /// Let the verifiers judge the branch for every phase. Answer: [`Fact::Verified`].
     VerifyPlan {

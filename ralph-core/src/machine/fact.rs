@@ -7,7 +7,7 @@ use super::terms::{
 };
 use crate::{
     answer::Answer,
-    budget::Usage,
+    budget::{Spent, Usage},
     gate::Ruling,
     id::{DecisionId, Digest, ItemRef, PhaseId, Revision},
     signal::Signal,
@@ -149,6 +149,9 @@ pub enum Fact {
         stage: Stage,
         /// The revision that was judged.
         revision: Option<Revision>,
+        /// The item, where its own verifier alone was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        own: Option<ItemRef>,
         /// The judgement.
         outcome: VerifyOutcome,
         /// One line of evidence.
@@ -159,6 +162,50 @@ pub enum Fact {
         /// The end of the output after a failure, bounded; for the next session.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         tail: String,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A session tidied what passed twice, or did not.
+    Tidied {
+        /// How the session ended.
+        end: End,
+        /// What stands there now, to be judged from the beginning; `None`: the work is as it was.
+        work: Option<CarriedOver>,
+        /// Why nothing came of it, where nothing did.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+        /// Which agent it was.
+        agent: String,
+        /// What it used.
+        usage: Usage,
+        /// What it is charged where it does not say what it used.
+        #[serde(default)]
+        reserve: Spent,
+        /// How long it took.
+        took_ms: u64,
+    },
+    /// A reviewer judged what passed twice, or came to no judgement.
+    Reviewed {
+        /// The commit.
+        revision: Revision,
+        /// The fingerprint of the row that it was judged against.
+        row: Digest,
+        /// Who judged.
+        by: String,
+        /// How its session ended.
+        end: End,
+        /// Fail: a veto. Broken: no opinion, or not a whole one.
+        outcome: VerifyOutcome,
+        /// One line.
+        summary: String,
+        /// What speaks against the work, bounded; for the next session.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tail: String,
+        /// What it used.
+        usage: Usage,
+        /// What it is charged where it does not say what it used.
+        #[serde(default)]
+        reserve: Spent,
         /// How long it took.
         took_ms: u64,
     },

@@ -28,6 +28,20 @@ pub(super) struct Work {
     pub(super) changed: bool,
     pub(super) stat: DiffStat,
     pub(super) signal: Option<Signal>,
+    #[serde(default)]
+    pub(super) cleaning: Cleaning,
+}
+
+/// Whether a session tidied the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Cleaning {
+    /// Not yet, or it is not wanted.
+    #[default]
+    Not,
+    /// What it made was dropped.
+    Dropped,
+    /// It did. Holds the work as it was: proven, and what counts if anything speaks against this.
+    Done(Box<Work>),
 }
 
 /// What is to become of what a session left.
@@ -111,6 +125,8 @@ pub(super) enum Lane {
     Baseline { spec: Option<Spec>, moved_to: Option<Revision> },
     /// An item is marked as waiting for a person, and no decision is in the queue.
     Undecided(Spec),
+    /// See the item's own verifier fail before there is any work.
+    Untried(Spec),
     /// Look at the budget, then begin.
     Chosen(Spec),
     /// Carry kept work over to the tip.
@@ -121,8 +137,8 @@ pub(super) enum Lane {
     Begun(Attempt),
     /// Run the session. Holds the fingerprint of what it starts from.
     Ready(Attempt, Digest),
-    /// Wait for an agent that is not available.
-    Resting { wait_ms: u64, until: u64 },
+    /// Wait for an agent that is not available, and go on with `then`.
+    Resting { wait_ms: u64, until: u64, then: Box<Lane> },
     /// Capture what the session left.
     Left(Attempt, Digest, Ending),
     /// Verify: in the workspace, then on a clean checkout.
@@ -133,7 +149,11 @@ pub(super) enum Lane {
     Doubt(Work),
     /// The gates judge the work.
     Gated(Work, Revision),
-    /// Twice passed: accept.
+    /// Twice passed: let a session tidy it.
+    Tidying(Work, Revision),
+    /// Twice passed: let the reviewer judge. Holds how many reviews came to no opinion.
+    Reviewing { work: Work, revision: Revision, unclear: u32 },
+    /// Nothing speaks against it: accept.
     Proven(Work, Revision),
     /// Keep the work aside.
     Parting(Work, Revision, Fate),
@@ -169,6 +189,9 @@ pub(super) struct Query {
     pub(super) about: About,
     /// The end of a verifier's output.
     pub(super) output: String,
-    /// The item whose session proposes it.
+    /// The item whose session proposes it, or that it is about.
     pub(super) item: Option<ItemRef>,
+    /// The item's mark, to be written once it is asked.
+    #[serde(default)]
+    pub(super) mark: Option<Box<Iteration>>,
 }

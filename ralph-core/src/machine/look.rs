@@ -8,9 +8,10 @@ use super::{
     terms::{Counts, Mode, Pick, Spec, VerifyOutcome},
 };
 use crate::{
-    id::{DecisionId, ItemRef, Revision},
+    id::{DecisionId, Digest, ItemRef, Revision},
     stop::{Stop, StopReason},
     vcs::Tip,
+    verify::{Part, Stage},
 };
 
 impl Machine {
@@ -74,7 +75,7 @@ impl Machine {
         if let Some(limit) = spec.max_blockers {
             self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
         }
-        Lane::Chosen(spec)
+        self.to_attempt(spec)
     }
 
     /// What is left of the phase at hand waits for a person, or is blocked.
@@ -109,10 +110,13 @@ impl Machine {
         &mut self,
         spec: Option<Spec>,
         moved_to: Option<Revision>,
-        outcome: VerifyOutcome,
+        (outcome, parts): (VerifyOutcome, &[Part]),
         summary: &str,
     ) -> Lane {
         let was_green = self.base_green;
+        if let Some(judged) = moved_to.as_ref().or(self.tip.as_ref()) {
+            self.contradiction(&Digest::new(judged.as_str()), (Stage::Base, None), outcome, parts);
+        }
         match outcome {
             VerifyOutcome::Broken => return halt(Stop::new(StopReason::VerifierBroken, summary)),
             VerifyOutcome::Unready => return halt(Stop::new(StopReason::Environment, summary)),

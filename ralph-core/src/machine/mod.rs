@@ -4,8 +4,9 @@
 //! journal of facts replays to the very state, on any host. One file for each part: what can happen (`fact`, `terms`),
 //! what can be asked (`effect`), where a run can stand (`state`, `lane`), what follows from that (`step`, with `budget`),
 //! and how a fact changes it (`apply`, with `look` for what is to be done, `attempt` for all that happens to an attempt,
-//! `returns` for work that comes back without a session, `answers` for what people say, `phase` for the gates,
-//! `round` for loops in which each session is an iteration).
+//! `red` for verifiers that must fail first, `verdicts` for those that contradict each other, `review` for the clean-up and
+//! the reviewer, `returns` for work that comes back without a session, `answers` for what people say, `phase` for the
+//! gates, `round` for loops in which each session is an iteration).
 
 mod answers;
 mod apply;
@@ -17,11 +18,14 @@ mod lane;
 mod look;
 mod phase;
 mod progress;
+mod red;
 mod returns;
+mod review;
 mod round;
 mod state;
 mod step;
 mod terms;
+mod verdicts;
 
 pub use apply::OutOfOrder;
 pub use effect::{Effect, Request, Step};

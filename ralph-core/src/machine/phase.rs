@@ -126,5 +126,5 @@ impl Machine {
 }
 
 fn ask_phase(phase: PhaseId, question: Question, about: About, output: &str) -> Lane {
-    Lane::Querying(Box::new(Query { phase, question, about, output: output.to_owned(), item: None }))
+    Lane::Querying(Box::new(Query { phase, question, about, output: output.to_owned(), item: None, mark: None }))
 }

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn part(passed: bool, tests: Option<u64>) -> Part {
-        Part { name: "v".to_owned(), passed, tests }
+        Part::new("v", passed).with_tests(tests)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     apply::halt,
-    lane::{Lane, Round, Work},
+    lane::{Cleaning, Lane, Round, Work},
     state::{Failure, Held, Machine},
     terms::{Attempt, CarriedOver, Mode, RetryFrom, Spec, VerifyOutcome},
 };
@@ -10,6 +10,7 @@ use crate::{
     id::{Digest, Revision},
     plan::ItemStatus,
     stop::{Stop, StopReason},
+    vcs::DiffStat,
 };
 
 impl Machine {
@@ -52,9 +53,10 @@ impl Machine {
     /// Kept work stands in the workspace: it is judged as any other.
     pub(super) fn on_trial(&mut self, attempt: Attempt, tree: &Digest) -> Lane {
         let held = self.comebacks.get(&attempt.id.item).and_then(|comeback| comeback.work.as_ref());
-        let stat = held.map(|held| held.stat).unwrap_or_default();
-        let revision = Some(attempt.start.clone());
-        let work = Work { attempt, revision, tree: tree.clone(), changed: true, stat, signal: None };
+        // Its content, without what its set-up left.
+        let (tree, stat) = held.map_or((tree, DiffStat::default()), |held| (&held.tree, held.stat));
+        let (tree, revision) = (tree.clone(), Some(attempt.start.clone()));
+        let work = Work { attempt, revision, tree, changed: true, stat, signal: None, cleaning: Cleaning::Not };
         Lane::Trial(work, Round::Workspace)
     }
 

@@ -3,7 +3,7 @@
 use super::{
     apply::halt,
     attempt::signalled,
-    lane::{Fate, Lane, Work},
+    lane::{Cleaning, Fate, Lane, Work},
     state::{Comeback, Failure, Machine},
     terms::{Attempt, Mode, RetryFrom, VerifyOutcome},
 };
@@ -37,7 +37,15 @@ impl Machine {
 
     /// A session whose work is not kept has ended: what it said counts all the same.
     pub(super) fn reported(&mut self, attempt: Attempt, tree: Digest, signal: Option<Signal>) -> Lane {
-        let work = Work { attempt, revision: None, tree, changed: false, stat: DiffStat::default(), signal };
+        let work = Work {
+            attempt,
+            revision: None,
+            tree,
+            changed: false,
+            stat: DiffStat::default(),
+            signal,
+            cleaning: Cleaning::Not,
+        };
         match signalled(&work) {
             Some(fate) => self.part(work, fate),
             None => self.round_over(&work, None),
@@ -104,6 +112,6 @@ impl Machine {
             let detail = format!("time: the next session would begin in {} s, beyond the budget", wait_ms / 1000);
             return halt(Stop::new(StopReason::BudgetExhausted, detail));
         }
-        Lane::Resting { wait_ms, until }
+        Lane::Resting { wait_ms, until, then: Box::default() }
     }
 }

@@ -8,6 +8,7 @@ use super::{
     lane::{Lane, Work},
     progress::Progress,
     terms::{Carried, Objection, Rules},
+    verdicts::Said,
 };
 use crate::{
     agent::Resume,
@@ -68,6 +69,14 @@ pub struct Machine {
     pub(super) unpublished: bool,
     pub(super) accepted: BTreeMap<ItemRef, Revision>,
     pub(super) rejected: BTreeSet<Digest>,
+    /// The last commit that a reviewer approved, for which row.
+    pub(super) approved: Option<(Revision, Digest)>,
+    /// The rows whose own verifier was seen to fail in the iteration under way.
+    pub(super) red: BTreeMap<ItemRef, Digest>,
+    /// What verifiers said of which content.
+    pub(super) verdicts: BTreeSet<Said>,
+    /// Verifiers that gave one content two verdicts.
+    pub(super) flaky: BTreeSet<String>,
     pub(super) tainted: Tainted,
     pub(super) progress: Progress,
     /// The session that the next one may go on with.

@@ -65,6 +65,17 @@ impl Machine {
                     Effect::Ask { request: Box::new(self.query(&query)) },
                 )
             }
+            Lane::Untried(spec) => match &self.tip {
+                Some(tip) => self.ask(
+                    format!("{}/own/{}", spec.item, self.facts),
+                    Effect::VerifyOwn {
+                        item: spec.item.clone(),
+                        revision: tip.clone(),
+                        caches: self.clean_caches(false),
+                    },
+                ),
+                None => stop(Stop::new(StopReason::Fault, "an item was chosen before the branch was looked at")),
+            },
             Lane::Chosen(spec) => self.begin(spec),
             Lane::Moving(attempt, held) => self.ask(
                 key(&attempt.id, "rebase"),
@@ -97,7 +108,7 @@ impl Machine {
                     resume: self.thread.clone().filter(|_| self.rules.continue_session),
                 },
             ),
-            Lane::Resting { wait_ms, until } => {
+            Lane::Resting { wait_ms, until, .. } => {
                 self.ask(format!("wait/{}", self.facts), Effect::Wait { wait_ms: *wait_ms, until: *until })
             }
             Lane::Left(attempt, _, _) => {
@@ -149,6 +160,26 @@ impl Machine {
                 Some(tip) => self.publish(tip),
                 None => stop(Stop::new(StopReason::Fault, "there is nothing to publish")),
             },
+            Lane::Tidying(work, revision) => self.ask(
+                key(&work.attempt.id, "tidy"),
+                Effect::Tidy {
+                    attempt: work.attempt.clone(),
+                    revision: revision.clone(),
+                    reserve: self.reserve(self.cost_left()),
+                    cost_limit: self.cost_left(),
+                },
+            ),
+            Lane::Reviewing { work, revision, .. } => self.ask(
+                format!("{}/{}", key(&work.attempt.id, "review"), self.facts),
+                Effect::Review {
+                    attempt: work.attempt.clone(),
+                    revision: revision.clone(),
+                    stat: work.stat,
+                    reserve: self.reserve(self.cost_left()),
+                    cost_limit: self.cost_left(),
+                    outages: self.sitting.outages,
+                },
+            ),
             Lane::Proven(work, revision) => self.ask(
                 key(&work.attempt.id, "accept"),
                 Effect::Accept { attempt: work.attempt.clone(), revision: revision.clone() },
@@ -214,6 +245,7 @@ impl Machine {
             Lane::Idle
             | Lane::Baseline { .. }
             | Lane::Undecided(_)
+            | Lane::Untried(_)
             | Lane::Chosen(_)
             | Lane::Begun(_)
             | Lane::Ready(..)
@@ -222,6 +254,8 @@ impl Machine {
             | Lane::Blame { .. }
             | Lane::Doubt(_)
             | Lane::Gated(..)
+            | Lane::Tidying(..)
+            | Lane::Reviewing { .. }
             | Lane::Moving(..)
             | Lane::Confirming(_)
             | Lane::Taking(_)
@@ -277,6 +311,7 @@ pub(super) fn undecided(spec: &Spec) -> Query {
         about: About::Words { item: spec.item.clone(), work: None },
         output: String::new(),
         item: Some(spec.item.clone()),
+        mark: None,
     }
 }
 

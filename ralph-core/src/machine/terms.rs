@@ -37,6 +37,12 @@ pub struct Rules {
     pub rebase: bool,
     /// Whether the branch is made known elsewhere after each accepted item.
     pub publish: bool,
+    /// Whether a session tidies what passed twice.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cleanup: bool,
+    /// Whether a reviewer may veto what passed twice.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 impl Default for Rules {
@@ -52,6 +58,8 @@ impl Default for Rules {
             baseline: true,
             rebase: false,
             publish: false,
+            cleanup: false,
+            review: false,
         }
     }
 }
@@ -192,6 +200,9 @@ pub struct Spec {
     /// How many blocked items of its phase end the run, where the plan says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_blockers: Option<u32>,
+    /// Whether its own verifier must fail before its first session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_red: bool,
 }
 
 /// How many items stand where.

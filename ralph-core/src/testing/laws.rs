@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Ruling, SignalStatus,
-    Spent, Stage, StopReason, Tip, Usd,
+    Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
+    SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
     machine::{
         Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
         VerifyOutcome,
@@ -26,6 +26,14 @@ pub struct Violation {
 /// How large a record may be, in bytes of JSON.
 const RECORD_MAX: usize = 64 * 1024;
 
+/// A candidate that a clean-up made another of, with what was said of it.
+#[derive(Debug)]
+struct Former {
+    revision: Revision,
+    passed: BTreeSet<Stage>,
+    gate_objects: bool,
+}
+
 /// The account of a run, for its laws.
 #[derive(Debug, Default)]
 pub struct LawBook {
@@ -42,6 +50,20 @@ pub struct LawBook {
     start: Option<Digest>,
     candidate: Option<Revision>,
     passed: BTreeSet<Stage>,
+    /// The candidate as it was before a clean-up.
+    untidied: Option<Former>,
+    /// What the candidates hold.
+    trees: BTreeMap<Revision, Digest>,
+    /// What verifiers failed: content, stage, item and verifier.
+    failed: BTreeSet<(Digest, Stage, ItemRef, String)>,
+    /// What reviewers approved, for which row.
+    approved: BTreeSet<(Revision, Digest)>,
+    /// What a reviewer has an opinion of.
+    reviewed: BTreeSet<(Revision, Digest)>,
+    /// Items whose own verifier was seen to fail.
+    red: BTreeSet<ItemRef>,
+    /// The item that the last look found.
+    picked: Option<(ItemRef, Digest)>,
     parks: bool,
     signalled: bool,
     /// Captured work that is neither on the branch nor kept, with the attempt that left it.
@@ -61,6 +83,8 @@ pub struct LawBook {
     /// Those that nobody will answer.
     lost: BTreeSet<DecisionId>,
     taken: BTreeSet<DecisionId>,
+    /// Items about which a person answered.
+    answered: BTreeSet<ItemRef>,
     /// Items whose work, or whose state on the branch, a person approved, or the branch overtook.
     may_return: BTreeSet<ItemRef>,
     /// Phases about which a person answered.
@@ -151,29 +175,40 @@ impl LawBook {
                 self.closing_passed = false;
                 // Whoever marks an item open again gives it a new start.
                 if let Pick::Item(spec) = pick {
+                    self.picked = Some((spec.item.clone(), spec.digest.clone()));
                     self.done.remove(&spec.item);
                     self.asked.remove(&spec.item);
                 }
             }
             Fact::Ended { end, usage, signal, .. } => {
                 let reserve = self.attempt.as_ref().map(|attempt| attempt.reserve).unwrap_or_default();
-                let cost = usage.known_cost().amount().unwrap_or(Usd::ZERO);
-                let tokens = usage.tokens.map_or(0, |tokens| tokens.billed());
-                self.known.cost = self.known.cost + cost;
-                self.known.tokens += tokens;
-                if !matches!(end, End::NoAgent(_)) {
-                    self.charged.cost = self.charged.cost + usage.known_cost().amount().unwrap_or(reserve.cost);
-                    self.charged.tokens += usage.tokens.map_or(reserve.tokens, |tokens| tokens.billed());
-                }
+                self.charge(end, usage, reserve);
                 self.parks = signal.as_ref().is_some_and(|signal| signal.status != SignalStatus::Done);
                 self.signalled = signal.is_some();
-                let spent = self.machine.spent();
-                self.hold("L7", spent.cost == self.charged.cost && spent.tokens == self.charged.tokens, || {
-                    format!("the run says that it spent {spent:?}")
-                });
-                self.hold("L7", spent.cost >= self.known.cost && spent.tokens >= self.known.tokens, || {
-                    format!("cost was lost: {spent:?}")
-                });
+            }
+            Fact::Tidied { end, work, usage, reserve, .. } => {
+                self.charge(end, usage, *reserve);
+                if let (Some(work), Some(revision)) = (work, self.candidate.clone()) {
+                    let twice = self.passed_twice(&revision);
+                    self.hold("L1", twice, || format!("{revision} was tidied without two passes"));
+                    let (passed, gate_objects) = (std::mem::take(&mut self.passed), self.gate_objects);
+                    self.untidied = Some(Former { revision, passed, gate_objects });
+                    self.candidate = Some(work.revision.clone());
+                    self.trees.insert(work.revision.clone(), work.tree.clone());
+                }
+            }
+            Fact::Reviewed { revision, row, end, outcome, usage, reserve, .. } => {
+                self.charge(end, usage, *reserve);
+                let twice = self.passed_twice(revision);
+                self.hold("L1", twice, || format!("{revision} was reviewed without two passes"));
+                let of = (revision.clone(), row.clone());
+                if *end == End::Finished && matches!(outcome, VerifyOutcome::Pass | VerifyOutcome::Fail) {
+                    let first = self.reviewed.insert(of.clone());
+                    self.hold("L6", first, || format!("{revision} was reviewed twice"));
+                }
+                if *end == End::Finished && *outcome == VerifyOutcome::Pass {
+                    self.approved.insert(of);
+                }
             }
             Fact::Prepared { readiness, .. } => {
                 self.start = match readiness {
@@ -183,23 +218,34 @@ impl LawBook {
             }
             Fact::Captured { revision, tree, .. } => {
                 self.candidate.clone_from(revision);
+                self.trees.extend(revision.iter().map(|revision| (revision.clone(), tree.clone())));
                 self.passed.clear();
                 let changed = self.start.as_ref() != Some(tree);
                 if let (true, Some(revision), Some(attempt)) = (changed, revision, &self.attempt) {
                     self.loose.insert(revision.clone(), attempt.id.clone());
                 }
             }
-            Fact::Verified { stage, revision, outcome, .. } => self.verified(*stage, revision.as_ref(), *outcome),
+            Fact::Verified { own: Some(item), outcome, .. } => {
+                if *outcome == VerifyOutcome::Fail {
+                    self.red.insert(item.clone());
+                }
+            }
+            Fact::Verified { stage, revision, outcome, parts, .. } => {
+                let counts = !self.contradicts(*stage, *outcome, parts);
+                self.verified(*stage, revision.as_ref(), *outcome, counts);
+            }
             Fact::Accepted { revision } => self.accepted(revision),
             Fact::Kept { .. } => {
-                if let Some(candidate) = &self.candidate {
-                    self.loose.remove(candidate);
+                let former = self.untidied.as_ref().map(|former| &former.revision);
+                for kept in self.candidate.iter().chain(former) {
+                    self.loose.remove(kept);
                 }
             }
             Fact::Asked { id, item } => {
                 self.asked.extend(item.clone());
-                let attempt = self.attempt.as_ref().filter(|attempt| Some(&attempt.id.item) == item.as_ref());
-                self.rows.extend(attempt.map(|attempt| (attempt.id.item.clone(), attempt.spec.digest.clone())));
+                if let Some((picked, row)) = self.picked.as_ref().filter(|(picked, _)| item.as_ref() == Some(picked)) {
+                    self.rows.insert(picked.clone(), row.clone());
+                }
                 self.pending.insert(id.clone(), item.clone());
             }
             Fact::TookIn { answer, .. } => self.took_in(answer),
@@ -210,6 +256,7 @@ impl LawBook {
                 // What it was made from has a name.
                 if let Some(onto) = onto {
                     self.candidate = Some(onto.revision.clone());
+                    self.trees.insert(onto.revision.clone(), onto.tree.clone());
                 }
             }
             Fact::Judged { phase: None, ruling, opened, by, .. } => {
@@ -326,6 +373,7 @@ impl LawBook {
         self.loose.remove(&attempt.start);
         self.attempt = Some(attempt.clone());
         self.candidate = (attempt.origin == Origin::Kept).then(|| attempt.start.clone());
+        self.untidied = None;
         self.gate_objects = false;
         self.confirmed = false;
         self.passed.clear();
@@ -333,8 +381,46 @@ impl LawBook {
         self.signalled = false;
     }
 
-    fn verified(&mut self, stage: Stage, revision: Option<&Revision>, outcome: VerifyOutcome) {
+    /// What a session is charged: `reserve` where it does not say.
+    fn charge(&mut self, end: &End, usage: &Usage, reserve: Spent) {
+        self.known.cost = self.known.cost + usage.known_cost().amount().unwrap_or(Usd::ZERO);
+        self.known.tokens += usage.tokens.map_or(0, |tokens| tokens.billed());
+        if !matches!(end, End::NoAgent(_)) {
+            self.charged.cost = self.charged.cost + usage.known_cost().amount().unwrap_or(reserve.cost);
+            self.charged.tokens += usage.tokens.map_or(reserve.tokens, |tokens| tokens.billed());
+        }
+        let spent = self.machine.spent();
+        self.hold("L7", spent.cost == self.charged.cost && spent.tokens == self.charged.tokens, || {
+            format!("the run says that it spent {spent:?}")
+        });
+        self.hold("L7", spent.cost >= self.known.cost && spent.tokens >= self.known.tokens, || {
+            format!("cost was lost: {spent:?}")
+        });
+    }
+
+    /// Whether a verifier passes what it failed before at the same stage.
+    fn contradicts(&mut self, stage: Stage, outcome: VerifyOutcome, parts: &[Part]) -> bool {
+        let Some(tree) = self.candidate.as_ref().and_then(|candidate| self.trees.get(candidate)) else { return false };
+        let Some(item) = self.attempt.as_ref().map(|attempt| attempt.id.item.clone()) else { return false };
+        let said = |part: &Part| (tree.clone(), stage, item.clone(), part.name.clone());
+        if outcome == VerifyOutcome::Fail {
+            self.failed.extend(parts.iter().filter(|part| !part.passed).map(said));
+        }
+        outcome == VerifyOutcome::Pass && parts.iter().any(|part| self.failed.contains(&said(part)))
+    }
+
+    fn passed_twice(&self, revision: &Revision) -> bool {
+        let both = |passed: &BTreeSet<Stage>| passed.contains(&Stage::Workspace) && passed.contains(&Stage::Candidate);
+        let former = self.untidied.as_ref().filter(|former| former.revision == *revision);
+        (self.candidate.as_ref() == Some(revision) && both(&self.passed))
+            || former.is_some_and(|former| both(&former.passed))
+    }
+
+    fn verified(&mut self, stage: Stage, revision: Option<&Revision>, outcome: VerifyOutcome, counts: bool) {
         match (stage, outcome) {
+            (Stage::Workspace | Stage::Candidate, VerifyOutcome::Pass) if !counts => {
+                self.passed.remove(&stage);
+            }
             (Stage::Workspace, VerifyOutcome::Pass) => {
                 self.passed.insert(stage);
             }
@@ -360,18 +446,26 @@ impl LawBook {
         let Some(attempt) = self.attempt.clone() else {
             return self.broken("L1", format!("{revision} was accepted without an attempt"));
         };
-        let twice = self.passed.contains(&Stage::Workspace) && self.passed.contains(&Stage::Candidate);
-        let same = self.candidate.as_ref() == Some(revision);
-        self.hold("L1", twice && same, || format!("{revision} was accepted without two passes"));
+        let twice = self.passed_twice(revision);
+        self.hold("L1", twice, || format!("{revision} was accepted without two passes"));
+        let approved = self.approved.contains(&(revision.clone(), attempt.spec.digest.clone()));
+        self.hold("L1", approved || !self.rules.review, || {
+            format!("{revision} was accepted, and no reviewer approved it")
+        });
+        let item = &attempt.id.item;
+        let red = self.red.contains(item) || self.answered.contains(item) || self.rules.mode != Mode::Items;
+        self.hold("L1", red || !attempt.spec.require_red, || format!("nobody saw the verifier of {item} fail"));
         self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{revision} does not stand on the tip"));
-        let objects = self.gate_objects;
+        let former = self.untidied.take().filter(|former| former.revision == *revision);
+        let objects = former.as_ref().map_or(self.gate_objects, |former| former.gate_objects);
         self.hold("L4", !objects, || format!("{revision} was accepted although a gate was not open"));
         let parks = self.parks;
         self.hold("L3", !parks, || format!("{revision} was accepted although its session asked for a person"));
         let silent = self.rules.require_signal && !self.signalled && attempt.origin == Origin::Session;
         self.hold("L12", !silent, || format!("{revision} was accepted without the signal that is required"));
         self.tip = Some(revision.clone());
-        self.loose.remove(revision);
+        // What was tidied is what it was made from.
+        self.loose.retain(|_, by| *by != attempt.id);
         self.accepted.insert(attempt.id.item, revision.clone());
         // One attempt, one commit.
         self.passed.clear();
@@ -385,6 +479,7 @@ impl LawBook {
             return self.broken("L3", format!("an answer to {id}, which nobody asked"));
         };
         let agrees = matches!(answer.reply, Reply::Approve | Reply::Continue | Reply::Choice(_));
+        self.answered.extend(about.clone());
         match about {
             Some(item) if agrees => {
                 self.may_return.insert(item);

@@ -10,7 +10,7 @@ use super::{World, run};
 
 /// Rules by what a file of the candidate says, and asks where it meets a boundary that it does not know.
 #[derive(Debug)]
-struct ByFile;
+pub(super) struct ByFile;
 
 #[async_trait]
 impl Gate for ByFile {

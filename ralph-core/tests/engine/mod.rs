@@ -6,6 +6,8 @@ mod ends;
 mod forged;
 mod gates;
 mod phases;
+mod red;
+mod review;
 mod rounds;
 mod sessions;
 mod setup;

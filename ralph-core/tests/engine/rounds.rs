@@ -175,11 +175,8 @@ fn a_round_with_nothing_to_do_asks_nobody() {
     assert_eq!(outcome.stop.detail, "iterations: 4 of 4");
     assert_eq!((waits(&world), world.vcs.branch().len()), (vec![10, 10, 10], 2));
     // What an earlier round left, and no verifier has passed before, is a person's to judge.
-    let turns = [turn().writes("a", "bad").crashes("half"), turn()];
-    let world = World::new(1, turns);
-    let verdicts = std::sync::Mutex::new(vec![true, false]);
-    let check = verifier("scripted", move |_| Ok(verdicts.lock().unwrap().pop().unwrap_or(false)));
-    let outcome = run(looped_with(&world, check, true).budget(iterations(2)));
+    let world = World::new(1, [turn().writes("a", "good"), turn().signals(r#"{"status": "done"}"#)]);
+    let outcome = run(looped(&world, true).require_signal(true).budget(iterations(2)));
     assert_eq!(outcome.stop.reason, StopReason::AwaitingDecisions);
 }
 

@@ -72,6 +72,7 @@ impl World<'_> {
             decisions: 0,
             last: self.indices(self.phase(index)).filter(|index| self.status[*index] == ' ').count() == 1,
             max_blockers: None,
+            require_red: index % 3 == 1,
         }
     }
 
@@ -200,6 +201,7 @@ impl World<'_> {
             Effect::VerifyPlan { revision, .. } => Fact::Verified {
                 stage: Stage::Gate,
                 revision: Some(revision.clone()),
+                own: None,
                 outcome: [VerifyOutcome::Pass, VerifyOutcome::Fail, VerifyOutcome::Broken][self.dice.roll(3) as usize],
                 summary: "s".to_owned(),
                 parts: Vec::new(),
@@ -258,10 +260,57 @@ impl World<'_> {
                 Fact::Verified {
                     stage: *stage,
                     revision: revision.clone(),
+                    own: None,
                     outcome,
                     summary: "s".to_owned(),
-                    parts: vec![Part { name: "v".to_owned(), passed, tests: Some(u64::from(self.dice.roll(4))) }],
+                    parts: vec![Part::new("v", passed).with_tests(Some(u64::from(self.dice.roll(4))))],
                     tail: String::new(),
+                    took_ms,
+                }
+            }
+            Effect::VerifyOwn { item, revision, .. } => {
+                let verdicts =
+                    [VerifyOutcome::Fail, VerifyOutcome::Pass, VerifyOutcome::Broken, VerifyOutcome::Unready];
+                Fact::Verified {
+                    stage: Stage::Base,
+                    revision: Some(revision.clone()),
+                    own: Some(item.clone()),
+                    outcome: verdicts[self.dice.roll(4) as usize],
+                    summary: "s".to_owned(),
+                    parts: Vec::new(),
+                    tail: String::new(),
+                    took_ms,
+                }
+            }
+            Effect::Tidy { reserve, .. } => {
+                let (end, usage) = self.end();
+                let stat = DiffStat::default();
+                let finished = end == End::Finished && self.dice.roll(4) > 0;
+                let work = finished.then(|| CarriedOver {
+                    revision: self.revision(),
+                    tree: Digest::new(format!("tree-{}", self.dice.roll(6))),
+                    stat,
+                });
+                let (why, agent) = (String::new(), "tidy".to_owned());
+                Fact::Tidied { end, work, why, agent, usage, reserve: *reserve, took_ms }
+            }
+            Effect::Review { attempt, revision, reserve, .. } => {
+                let (end, usage) = self.end();
+                let outcome = match self.dice.roll(5) {
+                    1 => VerifyOutcome::Fail,
+                    2 => VerifyOutcome::Broken,
+                    _ => VerifyOutcome::Pass,
+                };
+                Fact::Reviewed {
+                    revision: revision.clone(),
+                    row: attempt.spec.digest.clone(),
+                    by: "critic".to_owned(),
+                    outcome: if end == End::Finished { outcome } else { VerifyOutcome::Broken },
+                    end,
+                    summary: "s".to_owned(),
+                    tail: String::new(),
+                    usage,
+                    reserve: *reserve,
                     took_ms,
                 }
             }
@@ -318,7 +367,8 @@ impl World<'_> {
         }
     }
 
-    fn session(&mut self, took_ms: u64) -> Fact {
+    /// How a session ends, and what it used.
+    fn end(&mut self) -> (End, Usage) {
         let end = match self.dice.roll(14) {
             1 => End::Failed("exit 1".to_owned()),
             2 => End::Limit("time".to_owned()),
@@ -345,6 +395,12 @@ impl World<'_> {
         if reports && self.dice.roll(4) == 1 {
             usage = usage.with_estimate(Usd::from_micros(u64::from(self.dice.roll(300_000))));
         }
+        (end, usage)
+    }
+
+    fn session(&mut self, took_ms: u64) -> Fact {
+        let (end, usage) = self.end();
+        let reports = !matches!(end, End::Interrupted | End::NoAgent(_));
         let session_id = (reports && self.dice.roll(2) == 1).then(|| format!("s{}", self.dice.roll(3)));
         let resumed = self.dice.roll(2) == 1;
         let mut signal = match self.dice.roll(8) {
@@ -369,6 +425,8 @@ fn rules(dice: &mut Dice<'_>) -> Rules {
     rules.baseline = dice.roll(2) == 1;
     rules.rebase = dice.roll(2) == 1;
     rules.publish = dice.roll(2) == 1;
+    rules.cleanup = dice.roll(2) == 1;
+    rules.review = dice.roll(2) == 1;
     rules.continue_session = dice.roll(3) == 1;
     let every = |verified| Every { usual_ms: 60_000, min_ms: 1_000, max_ms: 600_000, verified };
     rules.mode = match dice.roll(8) {

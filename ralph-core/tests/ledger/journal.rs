@@ -63,6 +63,7 @@ fn facts() -> Vec<Fact> {
         decisions: 0,
         last: true,
         max_blockers: None,
+        require_red: false,
     };
     let answer = Answer::new("D-007".into(), Reply::Choice("Resend".to_owned()), "lead", UNIX_EPOCH);
     let revision = Revision::new("4f2c9ab0");
@@ -151,6 +152,7 @@ fn facts() -> Vec<Fact> {
         Fact::Verified {
             stage: Stage::Candidate,
             revision: Some(revision.clone()),
+            own: None,
             outcome: VerifyOutcome::Fail,
             summary: "1 of 3 failed".to_owned(),
             parts: Vec::new(),

@@ -40,6 +40,7 @@ impl Story {
             decisions: 0,
             last: false,
             max_blockers: None,
+            require_red: false,
         };
         self.fact(Fact::Began {
             attempt: Attempt {
@@ -83,6 +84,7 @@ impl Story {
         self.fact(Fact::Verified {
             stage,
             revision: None,
+            own: None,
             outcome,
             summary: summary.to_owned(),
             parts: Vec::new(),

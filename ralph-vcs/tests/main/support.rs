@@ -155,6 +155,7 @@ pub(crate) fn seal(item: &str, number: u32) -> Seal {
         attempt: AttemptId { item: ItemRef::new("P1", item), number },
         message: format!("{item}: title\n\nRalph-Item: {item}\nRalph-Run: run-1\nRalph-Attempt: {number}\n"),
         at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        cleanup: false,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{PolicyError, names};
 
 /// Globs of a policy.
 #[derive(Clone, Debug)]
-pub(super) struct Globs {
+pub(crate) struct Globs {
     /// As they were given; the set has two for each.
     given: Vec<String>,
     set: GlobSet,
@@ -16,7 +16,7 @@ pub(super) struct Globs {
 
 impl Globs {
     /// Globs for people's settings. `*` and `?` stay within a part of the path, `**` crosses parts, case does not count.
-    pub(super) fn new<G: AsRef<str>>(
+    pub(crate) fn new<G: AsRef<str>>(
         policy: &'static str,
         globs: impl IntoIterator<Item = G>,
     ) -> Result<Self, PolicyError> {
@@ -59,7 +59,7 @@ impl Globs {
     }
 
     /// The same, without saying which.
-    pub(super) fn name(&self, path: &str) -> bool {
+    pub(crate) fn name(&self, path: &str) -> bool {
         self.set.is_match(path) || self.set.is_match(format!("{path}/_"))
     }
 

@@ -65,10 +65,10 @@
 mod commands;
 mod defaults;
 mod dependencies;
-mod globs;
+pub(crate) mod globs;
 mod links;
 mod manifests;
-mod names;
+pub(crate) mod names;
 mod paths;
 mod protected;
 mod report;

@@ -11,7 +11,7 @@ const SHOWN: usize = 120;
 /// Case, normalisation and what nobody sees (HFS+ ignores it) do not count, nor do dots and spaces at the end of a part
 /// and what follows a colon (Windows drops both). Letters of other alphabets that only look alike stay what they are: no
 /// file system mixes them up.
-pub(super) fn fold(path: &[u8]) -> String {
+pub(crate) fn fold(path: &[u8]) -> String {
     let path = fold_text(&String::from_utf8_lossy(path)).replace('\\', "/");
     let parts = path.split('/').map(|part| {
         let end = part.char_indices().skip(1).find(|(_, c)| *c == ':').map_or(part.len(), |(at, _)| at);

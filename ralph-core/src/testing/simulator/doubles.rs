@@ -349,7 +349,7 @@ impl Verifier for SimVerifier {
         let mut verdict = Verdict::new(passed, format!("the file says `{content}`"));
         let (Verdict::Pass(evidence) | Verdict::Fail(evidence)) = &mut verdict;
         evidence.tail.clone_from(&content);
-        evidence.parts.push(Part { name: "file".to_owned(), passed, tests: None });
+        evidence.parts.push(Part::new("file", passed));
         Ok(verdict)
     }
 }

@@ -68,6 +68,7 @@ fn seal(number: u32) -> Seal {
         attempt: AttemptId { item: ItemRef::new("P1", "R01"), number },
         message: format!("R01: try {number}\n\nRalph-Item: P1/R01\n"),
         at: SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000),
+        cleanup: false,
     }
 }
 

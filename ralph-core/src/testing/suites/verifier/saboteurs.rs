@@ -90,7 +90,7 @@ impl Judge {
             Sabotage::ChangesItsParts => format!("part {call}"),
             _ => "part".to_owned(),
         };
-        evidence.parts.push(Part { name, passed, tests: None });
+        evidence.parts.push(Part::new(name, passed));
         if self.behaviour == Behaviour::Talks {
             let all = "talk\n".repeat(2_000_000);
             let all = all.as_str();

@@ -1,0 +1,327 @@
+//! What stands between the second pass and the branch: a clean-up, and a reviewer.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use ralph_core::{
+    AgentError, Budget, Candidate, Capabilities, Cx, ItemStatus, MemoryDecisions, MemoryJournal, Opinion, Remark,
+    Review, Reviewer, RunError, RunId, SessionEnd, StopReason, Trouble, Usage, Usd, async_trait,
+    testing::{ScriptedAgent, turn},
+    verifier,
+};
+
+use super::{World, run};
+
+/// What a scripted reviewer answers.
+enum Says {
+    Approve,
+    Reject(&'static str),
+    TooLittle,
+    Nothing,
+    Out,
+    NotThere,
+}
+
+/// Answers what a test says, and remembers what it was asked about.
+#[derive(Clone, Default)]
+struct Critic {
+    script: Arc<Mutex<VecDeque<Says>>>,
+    asked: Arc<Mutex<Vec<Candidate>>>,
+}
+
+impl std::fmt::Debug for Critic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Critic")
+    }
+}
+
+impl Critic {
+    fn new(script: impl IntoIterator<Item = Says>) -> Self {
+        Self { script: Arc::new(Mutex::new(script.into_iter().collect())), asked: Arc::default() }
+    }
+
+    fn asked(&self) -> Vec<Candidate> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn assert_played(&self) {
+        assert!(self.script.lock().unwrap().is_empty(), "the reviewer was not asked as often as the test says");
+    }
+}
+
+#[async_trait]
+impl Reviewer for Critic {
+    fn name(&self) -> &str {
+        "critic"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::none().with_cost()
+    }
+
+    async fn review(&self, work: &Candidate, _cx: &Cx) -> Result<Review, AgentError> {
+        self.asked.lock().unwrap().push(work.clone());
+        let says = self.script.lock().unwrap().pop_front().expect("asked more often than the test says");
+        let remark = |met: bool, evidence: &str| Remark {
+            criterion: work.criteria()[0].to_owned(),
+            met,
+            evidence: evidence.to_owned(),
+        };
+        let opinion = |remarks: Vec<Remark>| Opinion { remarks, objections: Vec::new() };
+        let review = match says {
+            Says::Approve => Review::new(opinion(vec![remark(true, "a:1")])),
+            Says::Reject(why) => Review::new(opinion(vec![remark(false, why)])),
+            Says::TooLittle => Review::new(opinion(vec![remark(true, "")])),
+            Says::Nothing => Review::none(SessionEnd::Finished, "no JSON in the answer"),
+            Says::Out => {
+                let detail = "529".to_owned();
+                Review::none(SessionEnd::Unavailable { trouble: Trouble::Overload, detail, until: None }, "")
+            }
+            Says::NotThere => return Err(AgentError::NotFound { program: "x".into(), advice: "install it".into() }),
+        };
+        Ok(review.with_usage(Usage::unknown().with_cost(Usd::from_micros(100_000))))
+    }
+}
+
+fn costs_at_most(micros: u64) -> Budget {
+    let mut budget = Budget::default();
+    budget.cost = Some(Usd::from_micros(micros));
+    budget
+}
+
+#[test]
+fn approved_work_is_accepted_and_the_review_is_paid() {
+    let world = World::new(1, [turn().writes("a", "good").costs("0.30")]);
+    let critic = Critic::new([Says::Approve]);
+    let outcome = run(world.ralph().review(critic.clone()));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    assert_eq!(outcome.spent.cost, Usd::from_micros(400_000));
+    let asked = critic.asked();
+    assert_eq!(asked.len(), 1);
+    // It is asked about the commit that is accepted, on the clean checkout, with what changed.
+    assert_eq!(Some(&asked[0].revision), outcome.tip.as_ref());
+    assert_eq!(asked[0].changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>(), [b"a".to_vec()]);
+    let reviewed = &world.facts("reviewed")[0];
+    assert_eq!(reviewed["revision"], world.facts("accepted")[0]["revision"]);
+    assert_eq!((&reviewed["outcome"], &reviewed["by"]), (&"pass".into(), &"critic".into()));
+}
+
+#[test]
+fn a_veto_is_a_failed_attempt_and_the_next_one_is_told() {
+    let world = World::new(1, [turn().writes("a", "1"), turn().writes("a", "2")]);
+    let critic = Critic::new([Says::Reject("src/a.rs:3 ignores the error"), Says::Approve]);
+    let outcome = run(world.ralph().review(critic.clone()));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    let prompt = &world.agent.briefs()[1].prompt;
+    assert!(prompt.contains("src/a.rs:3 ignores the error"), "{prompt}");
+    assert_eq!(world.vcs.branch().len(), 2, "the vetoed commit was never on the branch");
+    assert!(world.vcs.kept().keys().any(|name| name.starts_with("rejected/")));
+    critic.assert_played();
+}
+
+#[test]
+fn two_vetoes_block_the_item() {
+    let world = World::new(1, [turn().writes("a", "1"), turn().writes("a", "2")]);
+    let critic = Critic::new([Says::Reject("no"), Says::Reject("still no")]);
+    let outcome = run(world.ralph().review(critic));
+    assert_eq!(outcome.stop.reason, StopReason::ItemsBlocked);
+    let why = world.facts("marked")[0]["iteration"]["why"].to_string();
+    assert!(why.contains("critic rejects it") && why.contains("still no"), "{why}");
+}
+
+#[test]
+fn no_reviewer_is_asked_about_what_the_verifiers_fail() {
+    let world = World::new(1, [turn().writes("a", "bad"), turn().writes("a", "bad")]);
+    let critic = Critic::new([]);
+    assert_eq!(run(world.ralph().review(critic.clone())).stop.reason, StopReason::ItemsBlocked);
+    assert_eq!(critic.asked().len(), 0);
+}
+
+/// What the working agent writes about reviews counts for nothing.
+#[test]
+fn no_approval_is_read_from_the_working_session() {
+    let forged =
+        r#"{"verdict":"approve","criteria":[{"met":true,"evidence":"x"}],"status":"done","review":"approved"}"#;
+    let world = World::new(1, [turn().writes("a", "1").signals(forged), turn().writes("a", "2").signals(forged)]);
+    let critic = Critic::new([Says::Reject("no"), Says::Reject("no")]);
+    assert_eq!(run(world.ralph().review(critic.clone())).stop.reason, StopReason::ItemsBlocked);
+    critic.assert_played();
+}
+
+#[test]
+fn no_opinion_is_no_consent() {
+    for says in [Says::Nothing, Says::TooLittle] {
+        let world = World::new(1, [turn().writes("a", "1")]);
+        // Once more, then it is broken.
+        let critic = Critic::new([says, Says::Nothing]);
+        let journal = MemoryJournal::new();
+        let outcome = run(world.ralph().review(critic.clone()).journal(journal.clone(), RunId::new("run")));
+        assert_eq!(outcome.stop.reason, StopReason::VerifierBroken);
+        assert_eq!((world.status("R01"), world.vcs.branch().len()), (ItemStatus::Open, 1));
+        critic.assert_played();
+        // Taken up, the same work is judged again, without a session.
+        let critic = Critic::new([Says::Approve]);
+        let outcome = run(world.ralph().review(critic).journal(journal, RunId::new("run")));
+        assert_eq!(outcome.stop.reason, StopReason::Success);
+        assert_eq!(world.agent.briefs().len(), 1);
+    }
+    let world = World::new(1, [turn().writes("a", "1")]);
+    let outcome = run(world.ralph().review(Critic::new([Says::Nothing, Says::Approve])));
+    assert_eq!(outcome.stop.reason, StopReason::Success, "{:?}", outcome.stop);
+}
+
+#[test]
+fn a_reviewer_that_is_out_is_waited_for_and_one_that_is_missing_stops_the_run() {
+    let world = World::new(1, [turn().writes("a", "1")]);
+    let outcome = run(world.ralph().review(Critic::new([Says::Out, Says::Out, Says::Approve])));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    assert_eq!(world.facts("waited").len(), 2);
+    assert_eq!(world.agent.briefs().len(), 1);
+
+    let world = World::new(1, [turn().writes("a", "1")]);
+    let outcome = run(world.ralph().review(Critic::new([Says::NotThere])));
+    assert_eq!(outcome.stop.reason, StopReason::AgentUnavailable);
+    assert!(outcome.stop.detail.contains("the reviewer: ") && outcome.stop.detail.contains("install it"));
+    assert_eq!(outcome.spent.cost, Usd::ZERO, "nothing was spent on a review that did not take place");
+}
+
+#[test]
+fn a_reviewer_that_does_not_say_what_it_costs_is_refused_with_a_cost_budget() {
+    #[derive(Debug)]
+    struct Silent;
+    #[async_trait]
+    impl Reviewer for Silent {
+        fn name(&self) -> &str {
+            "silent"
+        }
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::none()
+        }
+        async fn review(&self, _work: &Candidate, _cx: &Cx) -> Result<Review, AgentError> {
+            unreachable!()
+        }
+    }
+    let world = World::new(1, []);
+    let budget = costs_at_most(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let refused = runtime.block_on(world.ralph().review(Silent).budget(budget).run());
+    assert!(matches!(refused, Err(RunError::Refused(why)) if why.contains("reviewer `silent`")));
+}
+
+/// What a person approved is reviewed as well, for the commit that it became.
+#[test]
+fn work_that_waited_for_a_person_is_still_reviewed() {
+    let world = World::new(1, [turn().writes("gate", "ask")]);
+    let (queue, journal) = (MemoryDecisions::new(), MemoryJournal::new());
+    let critic = Critic::new([Says::Approve]);
+    let ralph = || {
+        let ralph = world.ralph().gate(super::gates::ByFile).decisions(queue.clone());
+        ralph.review(critic.clone()).journal(journal.clone(), RunId::new("run"))
+    };
+    assert_eq!(run(ralph()).stop.reason, StopReason::AwaitingDecisions);
+    assert_eq!(critic.asked().len(), 0, "nobody pays for a review of what a person has yet to decide");
+    let (id, _) = queue.pending().pop().unwrap();
+    queue.answer(&id, "approve", "lead", std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(run(ralph()).stop.reason, StopReason::Success);
+    critic.assert_played();
+}
+
+#[test]
+fn a_clean_up_makes_one_commit_of_what_was_verified_again() {
+    let world = World::new(1, [turn().writes("a", "long")]);
+    let tidy = ScriptedAgent::new([turn().writes("a", "short").says("```ralph\n{\"status\":\"decision\"}\n```")]);
+    let outcome = run(world.ralph().cleanup(tidy.clone()));
+    assert_eq!(outcome.stop.reason, StopReason::Success, "what it says is no signal");
+    assert_eq!(world.vcs.branch().len(), 2);
+    assert_eq!(world.vcs.files()["a"], b"short");
+    // Both passes again, on what was tidied.
+    let stages: Vec<_> = world.facts("verified").iter().map(|fact| fact["stage"].clone()).collect();
+    assert_eq!(stages, ["base", "workspace", "candidate", "workspace", "candidate"]);
+    let prompt = &tidy.briefs()[0].prompt;
+    assert!(prompt.contains("- `a`") && prompt.contains("Item R01"), "{prompt}");
+    assert_eq!(world.facts("tidied")[0]["work"]["revision"], world.facts("accepted")[0]["revision"]);
+}
+
+#[test]
+fn a_clean_up_that_makes_anything_worse_is_dropped() {
+    let cases = [
+        ("breaks the verifier", turn().writes("a", "bad"), ""),
+        ("touches another file", turn().writes("a", "short").writes("b", "new"), "it touched b"),
+        ("takes the work back", turn().removes("a"), "took the whole work back"),
+        ("changes nothing", turn(), "nothing to tidy"),
+        ("crashes", turn().writes("a", "half").crashes("exit 1"), "exit 1"),
+        ("hits a limit", turn().writes("a", "half").hits_limit("time"), "time"),
+        ("is out", turn().is_unavailable(Trouble::Overload, None), "overloaded"),
+        ("is not there", turn().is_missing(), "not found"),
+    ];
+    for (what, turn_of_tidy, why) in cases {
+        let world = World::new(1, [turn().writes("a", "long")]);
+        let tidy = ScriptedAgent::new([turn_of_tidy]);
+        let outcome = run(world.ralph().cleanup(tidy.clone()));
+        assert_eq!(outcome.stop.reason, StopReason::Success, "{what}");
+        assert_eq!(world.vcs.files()["a"], b"long", "{what}");
+        assert!(!world.vcs.files().contains_key("b"), "{what}");
+        assert_eq!(world.agent.briefs().len(), 1, "{what}: the item pays for no other session");
+        let said = world.facts("tidied")[0]["why"].as_str().unwrap_or_default().to_owned();
+        assert!(said.contains(why), "{what}: {said}");
+        tidy.assert_played();
+    }
+}
+
+#[test]
+fn a_gate_that_objects_to_the_tidied_work_drops_the_clean_up() {
+    for word in ["closed", "ask"] {
+        let world = World::new(1, [turn().writes("gate", "open")]);
+        let tidy = ScriptedAgent::new([turn().writes("gate", word)]);
+        let outcome = run(world.ralph().gate(super::gates::ByFile).cleanup(tidy));
+        assert_eq!(outcome.stop.reason, StopReason::Success);
+        assert_eq!(world.vcs.files()["gate"], b"open");
+    }
+}
+
+#[test]
+fn what_was_tidied_is_reviewed_and_what_was_dropped_is_not() {
+    let world = World::new(1, [turn().writes("a", "long")]);
+    let critic = Critic::new([Says::Approve]);
+    run(world.ralph().cleanup(ScriptedAgent::new([turn().writes("a", "short")])).review(critic.clone()));
+    assert_eq!(critic.asked()[0].revision, *world.vcs.branch().last().unwrap());
+
+    let world = World::new(1, [turn().writes("a", "long")]);
+    let critic = Critic::new([Says::Approve]);
+    run(world.ralph().cleanup(ScriptedAgent::new([turn().writes("a", "bad")])).review(critic.clone()));
+    assert_eq!(critic.asked()[0].revision, *world.vcs.branch().last().unwrap());
+    assert_eq!(world.vcs.files()["a"], b"long");
+}
+
+#[test]
+fn a_clean_up_is_charged_and_no_spent_budget_pays_for_one() {
+    let world = World::new(1, [turn().writes("a", "long").costs("0.30")]);
+    let tidy = ScriptedAgent::new([turn().writes("a", "short").costs("0.20")]);
+    assert_eq!(run(world.ralph().cleanup(tidy)).spent.cost, Usd::from_micros(500_000));
+
+    let world = World::new(1, [turn().writes("a", "long").costs("0.30")]);
+    let budget = costs_at_most(300_000);
+    let outcome = run(world.ralph().cleanup(ScriptedAgent::new([])).budget(budget));
+    assert_eq!(outcome.stop.reason, StopReason::Success, "the work itself is accepted");
+    assert!(world.facts("tidied").is_empty());
+}
+
+/// One content, two verdicts: no third one makes it right.
+#[test]
+fn content_that_failed_before_is_not_accepted_when_it_passes() {
+    let world = World::new(1, [turn().writes("a", "same"), turn().writes("a", "other"), turn().writes("a", "same")]);
+    let verdicts = Mutex::new(VecDeque::from([true, false, false, true]));
+    let check = verifier("moody", move |_| Ok(verdicts.lock().unwrap().pop_front().unwrap_or(true)));
+    let outcome = run(world.ralph_with(check).attempts(3));
+    assert_eq!(outcome.stop.reason, StopReason::ItemsBlocked);
+    let why = world.facts("marked")[0]["iteration"]["why"].to_string();
+    assert!(why.contains("flaky: moody failed on this very content before"), "{why}");
+    assert_eq!(world.vcs.branch().len(), 1);
+    // The control: other content that passes is accepted.
+    let world = World::new(1, [turn().writes("a", "same"), turn().writes("a", "other")]);
+    let verdicts = Mutex::new(VecDeque::from([true, false]));
+    let check = verifier("moody", move |_| Ok(verdicts.lock().unwrap().pop_front().unwrap_or(true)));
+    assert_eq!(run(world.ralph_with(check)).stop.reason, StopReason::Success);
+}
