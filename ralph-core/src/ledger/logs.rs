@@ -232,6 +232,8 @@ impl Story {
                     ..Self::default()
                 };
             }
+            // A session that did not take place is no attempt, and cost nothing.
+            Fact::Ended { end: End::NoAgent(_), .. } => self.charged = self.charged.saturating_sub(1),
             Fact::Ended { end, usage, signal, .. } => {
                 self.cost = self.cost + usage.known_cost();
                 if let Some(signal) = signal {
