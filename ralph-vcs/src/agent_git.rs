@@ -1,7 +1,8 @@
 //! The agent's own `.git`: written by hand for every placing, for its convenience, and never read by us.
 //!
-//! It borrows the operator's objects, knows their branches and tags, and has no remote: in a clone, an agent's habitual
-//! `git push` would land in the operator's repository.
+//! It borrows the operator's objects, knows those of their branches and tags that its own history holds, and has no reflog
+//! and no remote: in a clone, an agent's habitual `git push` would land in the operator's repository. An object of another
+//! branch can be read by whoever knows its id, or asks for all objects.
 
 use std::{
     fs, io,
@@ -21,7 +22,7 @@ pub(crate) struct AgentGit {
     pub(crate) sha256: bool,
     pub(crate) identity: Identity,
     pub(crate) settings: Vec<(String, std::ffi::OsString)>,
-    /// Lines `<id> <name>` of the operator's branches and tags.
+    /// Lines `<id> <name>` of the operator's branches and tags, as far as the work stands on them.
     pub(crate) refs: Vec<u8>,
 }
 

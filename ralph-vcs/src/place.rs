@@ -29,7 +29,7 @@ impl GitVcs {
         cx: &Cx,
     ) -> Result<Placed, VcsError> {
         self.refuse_sites_in_a_checkout()?;
-        let agent_git = self.agent_git(cx).await?;
+        let agent_git = self.agent_git(revision, cx).await?;
         let tree = self.tree_of(revision, cx).await?;
         let mut guard = self.site(site).lock_owned().await;
         guard.make(&self.sites, &self.common_dir)?;
@@ -133,12 +133,14 @@ impl GitVcs {
         Ok(paths.map(|path| path.strip_prefix(b"./").unwrap_or(path).to_vec()).collect())
     }
 
-    async fn agent_git(&self, cx: &Cx) -> Result<Arc<AgentGit>, VcsError> {
+    async fn agent_git(&self, revision: &Revision, cx: &Cx) -> Result<Arc<AgentGit>, VcsError> {
         let make = async || {
             let refs = self
                 .git
                 .call("for-each-ref")
                 .args(["--count=5000", "--format=%(objectname) %(refname)"])
+                // Another branch may hold the answer.
+                .arg(format!("--merged={revision}"))
                 .args(["refs/heads/", "refs/tags/", "refs/remotes/"])
                 .ok(cx)
                 .await?;
