@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use ralph_core::{
     ItemRef, ItemStatus, KeepKind, Record,
-    machine::{End, Fact},
+    machine::{End, Fact, Readiness},
 };
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(crate) enum Glyph {
     Failed,
     /// A person is asked.
     Decision,
-    /// Interrupted, or lost to the agent's own trouble.
+    /// Interrupted, or lost to the agent's own trouble or that of the surroundings.
     Lost,
     /// A session at an interval, whose work nobody judges.
     Round,
@@ -59,7 +59,8 @@ pub(crate) fn attempts(records: &[Record]) -> BTreeMap<ItemRef, Vec<Glyph>> {
             Fact::Ended {
                 end: End::Cancelled | End::Interrupted | End::Unavailable { .. } | End::NoAgent(_) | End::Unusable(_),
                 ..
-            } => Glyph::Lost,
+            }
+            | Fact::Prepared { readiness: Readiness::Environment(_), .. } => Glyph::Lost,
             Fact::Accepted { .. } => Glyph::Accepted,
             Fact::Kept { kind: KeepKind::Rejected, .. } => Glyph::Failed,
             Fact::Kept { kind: KeepKind::Parked, .. } => Glyph::Decision,

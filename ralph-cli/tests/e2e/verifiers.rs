@@ -97,6 +97,76 @@ fn an_environment_check_that_says_no_stops_the_run_and_costs_nothing() {
     scratch.run(&[]).stopped("SUCCESS", 0);
 }
 
+/// The environment goes while the run is on: what was done stays, and no further session is begun.
+#[test]
+fn an_environment_that_goes_in_the_middle_of_a_run_stops_it_before_the_next_session() {
+    let scratch = Scratch::new(3);
+    scratch.edit_prd("\n\n", "\n\nEnv-Check: test ! -e \"$HOME/down\"\n\n");
+    scratch.agent(&format!("{DILIGENT}; test $RALPH_ITEM_ID != R02 || touch \"$OPERATOR/../home/down\""));
+    scratch.run(&[]).stopped("ENVIRONMENT", 15);
+    assert_eq!((scratch.marks().as_str(), scratch.sessions().len()), ("xx ", 2));
+    // Nobody iterates through it.
+    let ended = scratch.run(&[]).stopped("ENVIRONMENT", 15);
+    assert!(ended.stderr.contains("the environment check says no"), "{}", ended.stderr);
+    assert_eq!((scratch.marks().as_str(), scratch.sessions().len()), ("xx ", 2));
+    std::fs::remove_file(scratch.path("home/down")).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!((scratch.sessions().len(), scratch.run_folders().len()), (3, 1));
+}
+
+/// A second attempt is money too.
+#[test]
+fn an_environment_that_goes_between_two_attempts_stops_the_run_and_takes_none_away() {
+    let scratch = Scratch::new(1);
+    scratch.edit_prd("\n\n", "\n\nEnv-Check: test ! -e \"$HOME/down\"\n\n");
+    scratch.agent(&format!(
+        "test -e \"$NOTES/second\" && {{ {DILIGENT}; exit; }}; touch wrong.txt \"$NOTES/second\" \"$OPERATOR/../home/down\""
+    ));
+    scratch.run(&[]).stopped("ENVIRONMENT", 15);
+    assert_eq!((scratch.marks().as_str(), scratch.sessions().len()), (" ", 1));
+    assert!(scratch.progress()[0].contains("P1/R01 interrupted attempts=1 "), "{:?}", scratch.progress());
+    assert_eq!(scratch.status_json()["items"][0]["attempts"], serde_json::json!(["failed", "lost"]));
+    std::fs::remove_file(scratch.path("home/down")).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions().len(), 2);
+    assert_eq!(scratch.status_json()["items"][0]["attempts"], serde_json::json!(["failed", "lost", "accepted"]));
+}
+
+/// A set-up that fails for the candidate and for the base alike is the surroundings' fault, and the work waits.
+#[test]
+fn a_set_up_that_fails_for_everything_in_the_middle_of_a_run_stops_it_and_the_work_is_judged_later() {
+    let scratch = with("test -s R01.txt");
+    scratch.edit_prd("Verify:", "Setup: test ! -e \"$HOME/down\"\nVerify:");
+    scratch.agent(&format!("{DILIGENT}; touch \"$OPERATOR/../home/down\""));
+    scratch.run(&[]).stopped("ENVIRONMENT", 15);
+    assert_eq!((scratch.marks().as_str(), scratch.commits_if_any().len()), (" ", 0));
+    scratch.run(&[]).stopped("ENVIRONMENT", 15);
+    assert_eq!(scratch.sessions(), ["R01.1"]);
+    std::fs::remove_file(scratch.path("home/down")).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"], "its work was judged, and no second session paid for");
+}
+
+/// At the second verdict: it breaks on the clean checkout, for the base too; or for the work alone, which is rejected.
+#[test]
+fn one_that_breaks_on_the_clean_checkout() {
+    let scratch = with("test $RALPH_STAGE != candidate || exit 127; test -s R01.txt");
+    scratch.run(&[]).stopped("ITEMS_BLOCKED", 12);
+    assert_eq!((scratch.marks().as_str(), scratch.sessions().len(), scratch.kept("rejected").len()), ("!", 1, 1));
+
+    let scratch = Scratch::new(0);
+    let flag = scratch.path("notes/broken").display().to_string();
+    let breaks = format!("test $RALPH_STAGE != candidate || touch {flag}; test ! -e {flag} || exit 127");
+    scratch.prd(&format!("# Late\nVerify: {breaks}; test -s R01.txt\n\n- [ ] R01: make it\n"));
+    scratch.run(&[]).stopped("VERIFIER_BROKEN", 15);
+    assert_eq!((scratch.marks().as_str(), scratch.commits().len()), (" ", 0));
+    scratch.edit_prd(&format!("test $RALPH_STAGE != candidate || touch {flag}; "), "");
+    scratch.run(&[]).stopped("VERIFIER_BROKEN", 15);
+    std::fs::remove_file(flag).unwrap();
+    scratch.run(&[]).stopped("SUCCESS", 0);
+    assert_eq!(scratch.sessions(), ["R01.1"]);
+}
+
 #[test]
 fn a_set_up_that_fails_only_on_the_work_is_the_works_fault() {
     let scratch = with("test -s R01.txt");

@@ -18,7 +18,7 @@ use crate::{
     event::{Event, Observer},
     id::{AttemptId, ItemRef, RunId},
     journal::Record,
-    machine::{End, Fact, Iteration, VerifyOutcome},
+    machine::{End, Fact, Iteration, Readiness, VerifyOutcome},
     plan::ItemStatus,
     stop::StopReason,
 };
@@ -233,7 +233,9 @@ impl Story {
                 };
             }
             // A session that did not take place is no attempt, and cost nothing.
-            Fact::Ended { end: End::NoAgent(_), .. } => self.charged = self.charged.saturating_sub(1),
+            Fact::Ended { end: End::NoAgent(_), .. } | Fact::Prepared { readiness: Readiness::Environment(_), .. } => {
+                self.charged = self.charged.saturating_sub(1);
+            }
             Fact::Ended { end, usage, signal, .. } => {
                 self.cost = self.cost + usage.known_cost();
                 if let Some(signal) = signal {
