@@ -9,6 +9,7 @@
 //!   weakened, and secrets;
 //! - [`FileExists`], [`FileContains`] and [`Grep`] judge the files of a revision without a checkout;
 //! - [`AgentReviewer`] has an agent look at what the verifiers passed, which can only veto;
+//! - [`CleanStatus`] tells whether a folder holds a revision's files and nothing else;
 //! - [`lint`] says what is doubtful about a plan before anything runs.
 //!
 //! The first three run shell lines that the operator wrote, in the way that a [`Shell`] says. The judgement is the exit
@@ -36,6 +37,7 @@
 //! ```
 
 pub mod checks;
+mod clean_status;
 mod command;
 mod env_check;
 pub mod evidence;
@@ -51,6 +53,7 @@ mod shell;
 mod text;
 
 pub use crate::{
+    clean_status::CleanStatus,
     command::CommandVerifier,
     env_check::EnvCheck,
     observe::{FileContains, FileExists, Grep},

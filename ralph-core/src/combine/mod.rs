@@ -101,7 +101,8 @@ pub trait VerifierExt: Verifier + Sized {
         WithTimeout::new(self, limit)
     }
 
-    /// Asks this one only at these stages. It *passes* at all others: give it company that judges there.
+    /// Asks this one only at these stages. It *passes* at all others: give it company that judges there. One that is not
+    /// asked at [`Stage::Base`] and is broken counts as broken by the work.
     ///
     /// ```
     /// use ralph_core::{Cx, Phase, RunId, Stage, Target, Verifier, VerifierExt, verifier};
@@ -117,6 +118,28 @@ pub trait VerifierExt: Verifier + Sized {
     /// ```
     fn on_stages(self, stages: impl IntoIterator<Item = Stage>) -> OnStages<Self> {
         OnStages::new(self, stages)
+    }
+
+    /// Asks this one only on a clean checkout: of the base, of what an item's work would make of the branch, and of the
+    /// branch at a phase's gate. For what must see a revision's files and nothing else, or is too slow to run where the agent
+    /// worked as well; there it *passes*: give it company that judges.
+    ///
+    /// Every other verifier is asked there too: nothing is accepted on a verdict of the workspace alone. The base is one of
+    /// the stages because it tells a verifier that is broken from work that breaks it.
+    ///
+    /// ```
+    /// use ralph_core::{Cx, Phase, RunId, Stage, Target, Verifier, VerifierExt, verifier};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let release = verifier("release build", |_| Ok(false)).on_clean_checkout();
+    /// for (stage, asked) in [(Stage::Workspace, false), (Stage::Base, true), (Stage::Candidate, true), (Stage::Gate, true)] {
+    ///     let target = Target::new("/", stage, RunId::new("run"), Phase::new("P1", []).into());
+    ///     assert_eq!(release.verify(&target, &Cx::new()).await.unwrap().passed(), !asked);
+    /// }
+    /// # });
+    /// ```
+    fn on_clean_checkout(self) -> OnStages<Self> {
+        self.on_stages([Stage::Base, Stage::Candidate, Stage::Gate])
     }
 
     /// Asks this one only where the target's trees differ at a path that one of the globs names. It *passes* where they

@@ -55,7 +55,25 @@ suites! {
     repeated: |inner| Arc::new(inner.repeated(3));
     with_timeout: |inner| Arc::new(inner.with_timeout(Duration::from_secs(60)));
     on_stages: |inner| Arc::new(inner.on_stages([Stage::Workspace]));
+    on_clean_checkout: |inner| Arc::new(Moved(inner.on_clean_checkout()));
     on_changed_paths: |inner| Arc::new(inner.on_changed_paths(["src"]).unwrap());
+}
+
+/// Has the suite's targets judged as candidates.
+#[derive(Debug)]
+struct Moved<V>(V);
+
+#[async_trait]
+impl<V: Verifier> Verifier for Moved<V> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
+        let mut target = target.clone();
+        target.stage = Stage::Candidate;
+        self.0.verify(&target, cx).await
+    }
 }
 
 /// What a combinator can do wrong.

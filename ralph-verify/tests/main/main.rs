@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
 mod checks;
+mod clean_status;
 mod commands;
 mod conformance;
 mod evidence;
