@@ -1,17 +1,18 @@
 //! The real thing, wired as `ralph run` does it: a Markdown PRD in a git repository, its records in the control folder,
-//! and an agent and a verifier that are commands.
+//! and an agent and a verifier that are commands. A second verifier sees to it that the first leaves the files as they were.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::{ffi::OsString, path::Path, process::Command, time::SystemTime};
+use std::{ffi::OsString, path::Path, process::Command, sync::Arc, time::SystemTime};
 
 use ralph_agents::CommandAgent;
 use ralph_core::{
-    BoxError, Ralph, StopReason,
+    BoxError, Ralph, StopReason, Verifier, VerifierExt,
+    combine::all,
     ledger::{FileDecisions, JsonlJournal, Ledger, MarkdownPrd, Recorder},
 };
 use ralph_vcs::{GitOptions, GitVcs};
-use ralph_verify::{CommandVerifier, Shell};
+use ralph_verify::{CleanStatus, CommandVerifier, Shell};
 
 const PRD: &str = "Verify: grep -q hello greeting\n\n- [ ] R01: Write a greeting\n";
 
@@ -32,7 +33,9 @@ async fn main() -> Result<(), BoxError> {
     let agent = CommandAgent::new("sh").args(["-c", "cat >/dev/null; echo hello >greeting; echo Done."]);
     let options = GitOptions::new(root, "ralph/prd-p1", own.path().join("sites")).with_environment(environment());
     let vcs = GitVcs::open(options).await?;
-    let outcome = Ralph::builder(MarkdownPrd::open(&prd), agent, CommandVerifier::new(Shell::new()), vcs)
+    let commands: Arc<dyn Verifier> = Arc::new(CommandVerifier::new(Shell::new()));
+    let verifier = all([commands, Arc::new(CleanStatus::new().on_clean_checkout())]);
+    let outcome = Ralph::builder(MarkdownPrd::open(&prd), agent, verifier, vcs)
         .journal(JsonlJournal::new(ledger.runs_folder()), run)
         .decisions(FileDecisions::new(ledger.clone()))
         .observe(Recorder::new(ledger.clone()))
