@@ -94,7 +94,7 @@ fn each_change_is_named() {
         (
             |at| {
                 fs::create_dir(at.join("src/.git")).unwrap();
-                fs::write(at.join("src/.git/HEAD"), "").unwrap()
+                fs::write(at.join("src/.git/HEAD"), "").unwrap();
             },
             &["added: src/.git/HEAD"],
         ),
@@ -103,28 +103,28 @@ fn each_change_is_named() {
         (
             |at| {
                 fs::remove_file(at.join("link")).unwrap();
-                symlink("README.md", at.join("link")).unwrap()
+                symlink("README.md", at.join("link")).unwrap();
             },
             &["changed: link"],
         ),
         (
             |at| {
                 fs::remove_file(at.join("link")).unwrap();
-                fs::write(at.join("link"), "src/lib.rs").unwrap()
+                fs::write(at.join("link"), "src/lib.rs").unwrap();
             },
             &["changed: link"],
         ),
         (
             |at| {
                 fs::rename(at.join("README.md"), at.join(".git/kept")).unwrap();
-                symlink(".git/kept", at.join("README.md")).unwrap()
+                symlink(".git/kept", at.join("README.md")).unwrap();
             },
             &["changed: README.md"],
         ),
         (
             |at| {
                 fs::rename(at.join("src"), at.join(".git/src")).unwrap();
-                symlink(".git/src", at.join("src")).unwrap()
+                symlink(".git/src", at.join("src")).unwrap();
             },
             &["added: src", "missing: src/deep/x", "missing: src/lib.rs"],
         ),
@@ -134,7 +134,7 @@ fn each_change_is_named() {
         (
             |at| {
                 fs::remove_file(at.join("README.md")).unwrap();
-                pipe(&at.join("README.md"))
+                pipe(&at.join("README.md"));
             },
             &["a pipe, socket or device: README.md"],
         ),
@@ -143,7 +143,7 @@ fn each_change_is_named() {
             |at| {
                 fs::remove_dir_all(at.join("src")).unwrap();
                 fs::write(at.join("src"), "").unwrap();
-                fs::write(at.join("a\nb"), "").unwrap()
+                fs::write(at.join("a\nb"), "").unwrap();
             },
             &["added: a\\u{a}b", "added: src", "missing: src/deep/x", "missing: src/lib.rs"],
         ),
