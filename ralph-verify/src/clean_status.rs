@@ -159,7 +159,7 @@ impl Verifier for CleanStatus {
             1 => "clean-status: 1 difference from the revision".to_owned(),
             more => format!("clean-status: {more} differences from the revision"),
         };
-        let part = Part { name: self.name().to_owned(), passed, tests: None };
+        let part = Part::new(self.name(), passed);
         let evidence = Evidence::line(summary).with_tail(found.named).with_parts([part]);
         Ok(if passed { Verdict::Pass(evidence) } else { Verdict::Fail(evidence) })
     }

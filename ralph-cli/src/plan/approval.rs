@@ -16,6 +16,7 @@ pub(crate) fn coverage(settings: &Settings) -> Coverage {
         .with("verify.checks", list(&verify.checks))
         .with("verify.broken_exits", format!("{:?}", verify.broken_exits))
         .with("verify.keep", list(&verify.keep))
+        .with("review", format!("{:?}", settings.review))
         .with("policy.dependencies", policy.dependencies.name())
         .with("policy.security", list(&policy.security))
         .with("policy.database", list(&policy.database))

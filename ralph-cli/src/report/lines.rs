@@ -1,7 +1,7 @@
 //! A fact as a line for people.
 
 use ralph_core::{
-    Cost, ItemRef, ItemStatus, Plan, Record, Ruling, Stage,
+    Cost, ItemRef, ItemStatus, Plan, Record, Ruling, Stage, Usage,
     machine::{End, Fact, Origin, Pick, Readiness, Refusal, VerifyOutcome},
     printable,
 };
@@ -41,10 +41,7 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             format!("▸ {}: {}{again}", names.name(&attempt.id.item), attempt.spec.title)
         }
         Fact::Ended { end, usage, denied, compactions, took_ms, .. } => {
-            let cost = match usage.known_cost() {
-                Cost::Unknown => String::new(),
-                cost => format!(", {cost}"),
-            };
+            let cost = cost(usage);
             let how = match end {
                 End::Finished => "finished".to_owned(),
                 End::Failed(why) => format!("failed: {why}"),
@@ -76,6 +73,31 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             format!("  ⚠ enough: broken: {summary}")
         }
         Fact::Rounded { enough: Some(VerifyOutcome::Fail), summary, .. } => format!("  ✗ enough: {summary}"),
+        Fact::Verified { own: Some(item), outcome: VerifyOutcome::Fail, summary, took_ms, .. } => {
+            let item = names.name(item);
+            format!("  ✓ {item}'s own verifier fails before there is any work: {summary} ({})", seconds(*took_ms))
+        }
+        Fact::Verified { own: Some(item), outcome: VerifyOutcome::Pass, summary, took_ms, .. } => {
+            let item = names.name(item);
+            format!("  ✗ {item}'s own verifier passes before there is any work: {summary} ({})", seconds(*took_ms))
+        }
+        Fact::Tidied { work: Some(work), usage, took_ms, .. } => {
+            format!("  tidied: {} ({}{})", count(work.stat.files, "file"), seconds(*took_ms), cost(usage))
+        }
+        Fact::Tidied { work: None, why, usage, took_ms, .. } => {
+            format!("  clean-up dropped: {why} ({}{})", seconds(*took_ms), cost(usage))
+        }
+        Fact::Reviewed { end: End::Unavailable { trouble, detail, wait_ms, until }, .. } => {
+            format!("  reviewer not available ({trouble}: {detail}); {}", waiting(*wait_ms, *until))
+        }
+        Fact::Reviewed { outcome, summary, usage, took_ms, .. } => {
+            let glyph = match outcome {
+                VerifyOutcome::Pass => "✓",
+                VerifyOutcome::Fail => "✗",
+                VerifyOutcome::Broken | VerifyOutcome::Unready => "⚠",
+            };
+            format!("  {glyph} review: {summary} ({}{})", seconds(*took_ms), cost(usage))
+        }
         Fact::Verified { stage, outcome, summary, took_ms, .. } => {
             let (glyph, word) = match outcome {
                 VerifyOutcome::Pass => ("✓", ""),
@@ -159,11 +181,22 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
     Some(printable(&line.chars().take(LINE_MAX).collect::<String>()))
 }
 
+/// What a session says that it cost, after a comma.
+fn cost(usage: &Usage) -> String {
+    match usage.known_cost() {
+        Cost::Unknown => String::new(),
+        cost => format!(", {cost}"),
+    }
+}
+
 /// What is waited for after this fact, and until when.
 pub(crate) fn awaited(fact: &Fact) -> Option<String> {
     match fact {
         Fact::Ended { end: End::Unavailable { trouble, until, .. }, .. } => {
             Some(format!("waiting for the agent ({trouble}) until {}", clock(*until)))
+        }
+        Fact::Reviewed { end: End::Unavailable { trouble, until, .. }, .. } => {
+            Some(format!("waiting for the reviewer ({trouble}) until {}", clock(*until)))
         }
         Fact::Rounded { until, .. } => Some(format!("the next session begins at {}", clock(*until))),
         _ => None,

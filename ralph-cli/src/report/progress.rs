@@ -68,7 +68,7 @@ impl Observer for Progress {
     fn on_event(&self, event: &Event) {
         match event {
             Event::Recorded { record, .. } => {
-                self.awaits(record, matches!(record.fact, Fact::Ended { .. }));
+                self.awaits(record, matches!(record.fact, Fact::Ended { .. } | Fact::Reviewed { .. }));
                 if let Some(text) = line(&record.fact, self.names) {
                     self.say(&text);
                 }

@@ -69,10 +69,7 @@ impl Agent {
         let own = self.backend.map(|backend| ("agent", backend, &self.command));
         let other = self.fallback.as_ref().map(|other| ("agent.fallback", other.backend, &other.command));
         for (table, backend, command) in [own, other].into_iter().flatten() {
-            if backend.program().is_none() && command.is_empty() {
-                let needs = if backend == Backend::Scripted { "\"folder\"" } else { "\"program\", \"argument\"" };
-                return Err(format!("`{table}.backend = \"{}\"` needs `{table}.command = [{needs}]`", backend.name()));
-            }
+            needs_command(table, backend, command)?;
         }
         if let Some((model, _)) = self.prices.iter().find(|(_, prices)| prices.input.is_none()) {
             return Err(format!("`agent.prices.{model}` needs `input`, the dollars for a million tokens"));
@@ -106,7 +103,16 @@ pub(crate) enum Session {
     Continue,
 }
 
-/// An agent that takes over.
+/// Refuses a backend of `table` that is nothing without a command.
+pub(super) fn needs_command(table: &str, backend: Backend, command: &[String]) -> Result<(), String> {
+    if backend.program().is_some() || !command.is_empty() {
+        return Ok(());
+    }
+    let needs = if backend == Backend::Scripted { "\"folder\"" } else { "\"program\", \"argument\"" };
+    Err(format!("`{table}.backend = \"{}\"` needs `{table}.command = [{needs}]`", backend.name()))
+}
+
+/// Another agent: one that takes over, reviews or tidies.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as { backend = \"codex\" }")]
 pub(crate) struct Other {

@@ -6,16 +6,18 @@ mod agent;
 mod duration;
 mod hooks;
 mod layers;
+mod review;
 
 use std::time::Duration;
 
 use ralph_core::{Budget, Usd, machine::RetryFrom};
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub(crate) use agent::{Agent, Backend, Permissions, Reports, Session};
+pub(crate) use agent::{Agent, Backend, Other, Permissions, Reports, Session, Tiers};
 pub(crate) use duration::{parse as parse_duration, show as show_duration};
 pub(crate) use hooks::{Hook, Spawn};
 pub(crate) use layers::{Loaded, Value, load};
+pub(crate) use review::{Cleanup, Review, Role};
 
 /// Every key with its default as people write it, for showing. A test compares it with the code.
 pub(super) const DEFAULTS: &[(&str, &str)] = &[
@@ -51,6 +53,8 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("budget.sessions", "100"),
     ("budget.time", "\"8h\""),
     ("budget.tokens", "(unset)"),
+    ("cleanup.agent", "(unset)"),
+    ("cleanup.enabled", "false"),
     ("hook.max_blocks", "8"),
     ("hook.timeout", "\"9m\""),
     ("policy.database", "[\"**/migrations/**\", \"**/schema.*\"]"),
@@ -58,6 +62,10 @@ pub(super) const DEFAULTS: &[(&str, &str)] = &[
     ("policy.protected", "[\"default\"]"),
     ("policy.public_api", "[]"),
     ("policy.security", "[\"**/auth/**\", \"**/*secret*\", \"**/crypto/**\"]"),
+    ("review.agent", "(unset)"),
+    ("review.enabled", "false"),
+    ("review.role", "\"architect\""),
+    ("review.thorough", "[\"default\"]"),
     ("run.attempts", "2"),
     ("run.author", "(unset)"),
     ("run.branch", "\"ralph/{plan}\""),
@@ -89,6 +97,8 @@ pub(crate) struct Settings {
     pub(crate) run: Run,
     pub(crate) budget: Limits,
     pub(crate) policy: Policy,
+    pub(crate) review: Review,
+    pub(crate) cleanup: Cleanup,
     pub(crate) spawn: Spawn,
     pub(crate) hook: Hook,
 }
@@ -295,6 +305,11 @@ impl Settings {
             return Err(format!("`{name}` must be at least 1"));
         }
         self.agent.check()?;
+        for (table, other) in [("review.agent", &self.review.agent), ("cleanup.agent", &self.cleanup.agent)] {
+            if let Some(other) = other {
+                agent::needs_command(table, other.backend, &other.command)?;
+            }
+        }
         Ok(())
     }
 }

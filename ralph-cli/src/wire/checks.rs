@@ -20,6 +20,16 @@ pub(crate) fn checks(settings: &Settings) -> Result<Checks, CliError> {
         .map_err(|unknown| CliError::usage(format!("`verify.checks`: {unknown}")))
 }
 
+/// Whether every item with a verifier of its own must see it fail first.
+pub(crate) fn requires_red(settings: &Settings) -> bool {
+    says(settings, Item::REQUIRE_RED) && !says(settings, "-require-red")
+}
+
+/// Whether the list of checks has this entry.
+pub(super) fn says(settings: &Settings, entry: &str) -> bool {
+    settings.verify.checks.iter().any(|known| known.trim().trim_start_matches('+') == entry)
+}
+
 /// Items whose `Checks:` name what there is not, each with the file that it is in.
 pub(crate) fn unknown<'a>(
     checks: &Checks,

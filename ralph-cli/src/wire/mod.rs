@@ -2,6 +2,7 @@
 
 mod agent;
 mod checks;
+mod review;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,7 +15,8 @@ use ralph_verify::{
 };
 
 pub(crate) use agent::{Wired, agent};
-pub(crate) use checks::{checks, unknown as unknown_checks};
+pub(crate) use checks::{checks, requires_red, unknown as unknown_checks};
+pub(crate) use review::{cleanup, review};
 
 use crate::{
     error::CliError,
@@ -74,8 +76,7 @@ fn shell(settings: &Settings) -> Shell {
 
 /// The verifier of the plan's commands.
 pub(crate) fn verifier(settings: &Settings) -> CommandVerifier {
-    let checks = &settings.verify.checks;
-    let says = |name: &str| checks.iter().any(|entry| entry == name);
+    let says = |name: &str| checks::says(settings, name);
     let evidence = (says("default") || says("test-evidence")) && !says("-test-evidence");
     CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm).test_evidence(evidence)
 }

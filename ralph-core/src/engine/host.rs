@@ -43,6 +43,8 @@ pub struct Outcome {
     pub pending: Vec<DecisionId>,
     /// Where the branch is.
     pub tip: Option<Revision>,
+    /// The verifiers that gave one content two verdicts.
+    pub flaky: Vec<String>,
 }
 
 /// Why a run could not begin or go on. It is left open: running again takes it up where it stood.
@@ -261,6 +263,7 @@ impl Host {
             parked: machine.parked().clone(),
             pending: machine.pending().cloned().collect(),
             tip: machine.tip().cloned(),
+            flaky: machine.flaky().map(str::to_owned).collect(),
         }
     }
 }

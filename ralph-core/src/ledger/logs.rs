@@ -257,6 +257,17 @@ impl Story {
                     self.told = true;
                 }
             }
+            Fact::Tidied { end, usage, .. } if !matches!(end, End::NoAgent(_)) => {
+                self.cost = self.cost + usage.known_cost();
+            }
+            Fact::Reviewed { end, outcome, usage, summary, tail, .. } => {
+                if !matches!(end, End::NoAgent(_)) {
+                    self.cost = self.cost + usage.known_cost();
+                }
+                if *outcome == VerifyOutcome::Fail {
+                    self.output = if tail.is_empty() { summary.clone() } else { tail.clone() };
+                }
+            }
             Fact::Verified { outcome, tail, summary, .. } if *outcome != VerifyOutcome::Pass => {
                 self.output = if tail.is_empty() { summary.clone() } else { tail.clone() };
             }

@@ -8,7 +8,7 @@ use crate::{
     gate::Ruling,
     id::{ItemRef, RunId},
     journal::Record,
-    machine::{Attempt, End, Fact, Iteration, Origin, Refusal, VerifyOutcome},
+    machine::{Attempt, End, Fact, Iteration, Machine, Origin, Refusal, VerifyOutcome},
     plan::{ItemStatus, Plan},
     stop::{Stop, StopReason},
 };
@@ -61,6 +61,7 @@ impl<'a> Summary<'a> {
         self.outcomes(&mut page);
         self.phases(&mut page);
         self.unexplained(&mut page);
+        self.flaky(&mut page);
         self.last(&mut page);
         self.costs(&mut page);
         if let Some(stop) = stop {
@@ -154,6 +155,23 @@ impl<'a> Summary<'a> {
         }
     }
 
+    /// The verifiers that contradicted themselves.
+    fn flaky(&self, page: &mut String) {
+        let mut machine = Machine::new();
+        for record in self.records {
+            // What does not follow is no part of what this page is about.
+            let _ = machine.apply(&record.fact);
+        }
+        let mut flaky = machine.flaky().peekable();
+        if flaky.peek().is_some() {
+            section(page, "Flaky verifiers", flaky.map(|name| format!("- `{}`", text(name))));
+            page.push_str(
+                "\nThey passed and failed the very same content; nothing that they failed was accepted. \
+                 `ralph check --calibrate 20` measures them.\n",
+            );
+        }
+    }
+
     /// The sessions of the last iteration, with what they said and how they were judged.
     fn last(&self, page: &mut String) {
         let Some(number) = self.records.iter().rev().find_map(|record| began(record).map(|a| a.iteration)) else {
@@ -187,13 +205,19 @@ impl<'a> Summary<'a> {
 
     fn costs(&self, page: &mut String) {
         let (mut sessions, mut silent, mut tokens) = (0_u32, 0_u32, 0_u64);
+        let (mut reviews, mut clean_ups) = (0_u32, 0_u32);
         let mut known = Cost::default();
         for record in self.records {
-            if let Fact::Ended { usage, end, .. } = &record.fact {
+            if let Fact::Ended { usage, end, .. }
+            | Fact::Reviewed { usage, end, .. }
+            | Fact::Tidied { usage, end, .. } = &record.fact
+            {
                 if matches!(end, End::NoAgent(_)) {
                     continue;
                 }
                 sessions += 1;
+                reviews += u32::from(matches!(record.fact, Fact::Reviewed { .. }));
+                clean_ups += u32::from(matches!(record.fact, Fact::Tidied { .. }));
                 match usage.known_cost() {
                     Cost::Unknown => silent += 1,
                     cost => known = known + cost,
@@ -202,7 +226,11 @@ impl<'a> Summary<'a> {
             }
         }
         page.push_str("\n## What it cost\n\n");
-        let _ = writeln!(page, "- sessions: {sessions}");
+        let mut of_these = Vec::new();
+        of_these.extend((reviews > 0).then(|| format!("{reviews} to review")));
+        of_these.extend((clean_ups > 0).then(|| format!("{clean_ups} to tidy")));
+        let of_these = if of_these.is_empty() { String::new() } else { format!(", of these {}", of_these.join(", ")) };
+        let _ = writeln!(page, "- sessions: {sessions}{of_these}");
         let cost = match (silent, sessions) {
             (0, _) | (_, 0) => known.to_string(),
             (silent, all) if silent == all => "unknown".to_owned(),
@@ -329,6 +357,16 @@ fn judged(page: &mut String, fact: &Fact) {
                 VerifyOutcome::Unready => "was not possible",
             };
             let _ = writeln!(page, "- verification ({stage}) {said}: {}", text(summary));
+            block = tail;
+        }
+        Fact::Tidied { work: Some(work), agent, .. } => {
+            let _ = writeln!(page, "- {} tidied it: {} files", text(agent), work.stat.files);
+        }
+        Fact::Tidied { work: None, why, .. } => {
+            let _ = writeln!(page, "- the clean-up was dropped: {}", text(why));
+        }
+        Fact::Reviewed { summary, tail, .. } => {
+            let _ = writeln!(page, "- review: {}", text(summary));
             block = tail;
         }
         Fact::Judged { phase: None, ruling: Ruling::Closed(why), .. } => {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use ralph_core::{Boundary, Cx, DecisionKind, Gate, GateError, Ruling, async_trait};
+use ralph_core::{Boundary, Cx, DecisionKind, Gate, GateError, Item, Ruling, async_trait};
 
 use super::{Check, Found, shipped};
 use crate::policy::{item_of, show, show_text};
@@ -17,6 +17,8 @@ const DEFAULT: &str = "default";
 const ELSEWHERE: &[(&str, Option<&str>)] = &[
     // The verifier's: how many tests ran. Turned off for an item like a check.
     ("test-evidence", None),
+    // The run's: an item's own verifier must fail before there is any work.
+    (Item::REQUIRE_RED, None),
     ("protected", Some("`protected` is a policy: see `policy.protected`")),
 ];
 

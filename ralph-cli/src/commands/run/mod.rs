@@ -113,6 +113,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         .attempts(settings.run.attempts)
         .retry_from(settings.run.retry_from)
         .require_signal(settings.agent.require_signal)
+        .require_red(wire::requires_red(settings))
         .session_limit(settings.agent.timeout)
         .setup(wire::setup(settings))
         .env_check(wire::env_check(settings))
@@ -129,6 +130,12 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
         ralph = ralph.gate(policy);
     }
     ralph = ralph.gate(wire::checks(settings)?);
+    if let Some(agent) = wire::cleanup(settings, project, &prepared.agent.agent)? {
+        ralph = ralph.cleanup(agent);
+    }
+    if let Some(reviewer) = wire::review(settings, project, &prepared.agent.agent)? {
+        ralph = ralph.review(reviewer);
+    }
     if let Some(publish) = &prepared.publish {
         ralph = ralph.publish(Arc::clone(publish));
     }

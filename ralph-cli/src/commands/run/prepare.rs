@@ -68,6 +68,8 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     }
     let agent = wire::agent(&settings, &project)?;
     wire::refuse_what_it_cannot(&settings, &*agent.agent)?;
+    wire::review(&settings, &project, &agent.agent)?;
+    wire::cleanup(&settings, &project, &agent.agent)?;
     wire::policies(&settings)?;
     let checks = wire::checks(&settings)?;
     if let Some((file, item, unknown)) = wire::unknown_checks(&checks, &plan, &read).into_iter().next() {
