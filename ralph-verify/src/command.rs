@@ -1,5 +1,7 @@
 //! Judges by the `Verify:` commands of the plan.
 
+use std::path::PathBuf;
+
 use ralph_core::{Cx, Target, Verdict, Verifier, VerifyError, async_trait};
 
 use crate::{
@@ -83,7 +85,8 @@ impl CommandVerifier {
     ///
     /// The base of an attempt ([`Target::base`]) is known where this verifier, or a clone of it, judged that revision at
     /// [`Stage::Base`](ralph_core::Stage::Base), or passed it at [`Stage::Candidate`](ralph_core::Stage::Candidate).
-    /// Otherwise only the last of the three rules applies.
+    /// Otherwise only the last of the three rules applies. What is known is lost with the verifier, unless it
+    /// [remembers it in a file](Self::remember_in).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -118,6 +121,36 @@ impl CommandVerifier {
     pub fn test_evidence(mut self, on: bool) -> Self {
         self.test_evidence = on;
         self
+    }
+
+    /// The same, knowing from the file at `path` what an earlier verifier was told on the bases of work, and keeping there
+    /// what it is told itself. For a run that is taken up again: its first work has a base that nobody judges anew.
+    ///
+    /// The file is read now and replaced in one step after each judgement of such a base; it has at most 1 MiB. One that
+    /// cannot be read is moved aside and counts as none, see [`Self::trouble`]. One verifier (with its clones) writes it at
+    /// a time, and nobody who is judged by it may.
+    ///
+    /// ```
+    /// use ralph_verify::CommandVerifier;
+    ///
+    /// let folder = tempfile::tempdir().unwrap();
+    /// let file = folder.path().join("tests.jsonl");
+    /// let verifier = CommandVerifier::default().remember_in(&file);
+    /// assert!(verifier.trouble().is_empty());
+    ///
+    /// std::fs::write(&file, "no such thing").unwrap();
+    /// let verifier = CommandVerifier::default().remember_in(&file);
+    /// assert!(verifier.trouble()[0].contains("is now"));
+    /// ```
+    #[must_use]
+    pub fn remember_in(mut self, path: impl Into<PathBuf>) -> Self {
+        self.memory = Memory::in_file(path.into());
+        self
+    }
+
+    /// What a person should know of that file: that it could not be read, or not be written.
+    pub fn trouble(&self) -> Vec<String> {
+        self.memory.trouble()
     }
 }
 

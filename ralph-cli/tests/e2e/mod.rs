@@ -16,6 +16,7 @@ mod claims;
 mod conflicts;
 mod crashes;
 mod crashes_plan;
+mod evidence;
 mod hostile;
 mod locks;
 mod loops;

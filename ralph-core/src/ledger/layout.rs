@@ -131,6 +131,11 @@ impl Ledger {
         self.run(run).join("summary.md")
     }
 
+    /// `tests.jsonl` of a run: how many tests ran on the commits that its work starts from.
+    pub fn tests(&self, run: &RunId) -> PathBuf {
+        self.run(run).join("tests.jsonl")
+    }
+
     /// The folder of an iteration's prompt and outputs, such as `iterations/0007`.
     pub fn iteration(&self, run: &RunId, number: u32) -> PathBuf {
         self.run(run).join("iterations").join(format!("{number:04}"))

@@ -2,12 +2,13 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ralph_core::{Item, Revision, Stage, Target};
 
-use super::rule::Said;
+use super::{memory_file, rule::Said};
 
 /// How many revisions are remembered. Work starts from the branch's tip, which is one of the last that passed.
 const REVISIONS_MAX: usize = 32;
@@ -21,16 +22,43 @@ const OFF: &str = "-test-evidence";
 /// accepted one is the base of what comes next. A command that did not run on a candidate keeps what it said on that
 /// candidate's base, unless the item switched the rule off: then its tests may have gone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memory(Arc<Mutex<VecDeque<(Revision, Commands)>>>);
+pub(crate) struct Memory(Arc<Mutex<Known>>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// What was used last comes last.
+    revisions: Revisions,
+    /// Where it is kept for a later process.
+    file: Option<PathBuf>,
+    /// What could not be read or kept.
+    trouble: Vec<String>,
+}
+
+/// What is known of each revision.
+pub(super) type Revisions = VecDeque<(Revision, Commands)>;
 
 /// What each command said.
-type Commands = BTreeMap<String, Said>;
+pub(super) type Commands = BTreeMap<String, Said>;
 
 impl Memory {
+    /// A memory that is kept in this file too, with what is there.
+    pub(crate) fn in_file(path: PathBuf) -> Self {
+        let (revisions, trouble) = match memory_file::read(&path) {
+            Ok(revisions) => (revisions, Vec::new()),
+            Err(trouble) => (Revisions::new(), vec![trouble]),
+        };
+        Self(Arc::new(Mutex::new(Known { revisions, file: Some(path), trouble })))
+    }
+
+    /// What a person should know: what was kept and could not be read, or could not be kept.
+    pub(crate) fn trouble(&self) -> Vec<String> {
+        self.known().trouble.clone()
+    }
+
     /// What `command` said on the base of the work that is judged.
     pub(crate) fn base(&self, target: &Target, command: &str) -> Option<Said> {
         let base = target.base.as_ref().filter(|_| matches!(target.stage, Stage::Workspace | Stage::Candidate));
-        self.of(base?)?.remove(command)
+        self.known().of(base?)?.remove(command)
     }
 
     /// Remembers what was said about `target`, where later work may start from it.
@@ -41,28 +69,44 @@ impl Memory {
             Stage::Setup | Stage::Workspace | Stage::Gate => false,
         };
         let Some(revision) = target.revision.as_ref().filter(|_| fits) else { return };
+        let mut known = self.known();
         let before = match &target.base {
-            Some(base) if base != revision && !switched_off(target.item.as_deref()) => self.of(base),
-            Some(_) | None => self.of(revision),
+            Some(base) if base != revision && !switched_off(target.item.as_deref()) => known.of(base),
+            Some(_) | None => known.of(revision),
         };
         let mut all = before.unwrap_or_default();
         all.extend(said);
-        let mut revisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        revisions.retain(|(known, _)| known != revision);
-        revisions.push_back((revision.clone(), all));
-        if revisions.len() > REVISIONS_MAX {
-            revisions.pop_front();
+        known.revisions.retain(|(known, _)| known != revision);
+        known.revisions.push_back((revision.clone(), all));
+        if known.revisions.len() > REVISIONS_MAX {
+            known.revisions.pop_front();
         }
+        known.write();
     }
 
-    fn of(&self, revision: &Revision) -> Option<Commands> {
-        let mut revisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = revisions.iter().position(|(known, _)| known == revision)?;
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn of(&mut self, revision: &Revision) -> Option<Commands> {
+        let at = self.revisions.iter().position(|(known, _)| known == revision)?;
         // What is asked for is in use.
-        let entry = revisions.remove(at)?;
+        let entry = self.revisions.remove(at)?;
         let said = entry.1.clone();
-        revisions.push_back(entry);
+        self.revisions.push_back(entry);
         Some(said)
+    }
+
+    /// A memory that cannot be kept is no reason not to judge; a later process knows less, and a person is told.
+    fn write(&mut self) {
+        let Some(path) = &self.file else { return };
+        if let Err(trouble) = memory_file::write(path, &self.revisions)
+            && !self.trouble.contains(&trouble)
+        {
+            self.trouble.push(trouble);
+        }
     }
 }
 

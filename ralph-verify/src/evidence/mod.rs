@@ -22,6 +22,7 @@ mod go_text;
 mod jest;
 mod junit;
 pub(crate) mod memory;
+mod memory_file;
 mod nextest;
 mod node;
 mod pytest;
@@ -32,11 +33,13 @@ mod vitest;
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::runner::Runner;
 use crate::{runner::runners, text};
 
 /// What a runner said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tests {
     /// How many tests ran, to whatever end.
     pub ran: u64,

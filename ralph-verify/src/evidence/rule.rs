@@ -1,10 +1,12 @@
 //! What counts of tests say against a command that exited with 0.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Counts, Tests};
 use crate::runner::Runner;
 
 /// What a command said on a revision that later work starts from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Said {
     pub(crate) counts: Counts,
     /// Whether it exited with 0. One that failed may have ended before all was run: more ignored tests say nothing then.

@@ -15,6 +15,7 @@ use ralph_core::{
     Cx, Event, Evergreen, ItemStatus, Observer as _, PlanSource, Ralph, engine::Artifacts, ledger::learnings,
     machine::Mode, printable,
 };
+use ralph_verify::CommandVerifier;
 
 use self::{
     hold::{Held, Taken, hold},
@@ -57,16 +58,20 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     if swept.killed > 0 {
         note(&format!("ended what a life of this run that was cut off had left running: {}", swept.killed));
     }
-    let ralph = build(&prepared, &held)?;
+    let verifier = wire::verifier(&prepared.settings).remember_in(prepared.project.ledger.tests(&held.run));
+    verifier.trouble().iter().for_each(|text| note(text));
+    let ralph = build(&prepared, &held, &verifier)?;
     let ralph = if args.how.json {
         ralph.observe(Events)
     } else {
         ralph.observe(Progress::new(Names::of(&prepared.read.plan)))
     };
+    let told = verifier.trouble().len();
     let ended = {
         let _listening = signals::Listening::with(ralph.switches());
         ralph.run().await
     };
+    verifier.trouble().iter().skip(told).for_each(|text| note(text));
     finish::finish(&prepared, &held, ended, args.how.json).await
 }
 
@@ -87,7 +92,7 @@ async fn open_again(prepared: &mut Prepared) -> Result<(), CliError> {
 }
 
 /// The loop with all its parts, but for who watches.
-fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
+fn build(prepared: &Prepared, held: &Held, verifier: &CommandVerifier) -> Result<Ralph, CliError> {
     let Prepared { project, settings, plan, vcs, info, looped, .. } = prepared;
     let (ledger, for_learnings) = (&project.ledger, project.ledger.clone());
     let recorder = Arc::clone(&held.recorder);
@@ -98,7 +103,7 @@ fn build(prepared: &Prepared, held: &Held) -> Result<Ralph, CliError> {
             Mode::Every(_) => Arc::new(Evergreen::new(plan.clone())),
         },
         Arc::clone(&prepared.agent.agent),
-        Arc::new(wire::verifier(settings)),
+        Arc::new(verifier.clone()),
         Arc::clone(vcs) as Arc<dyn ralph_core::Vcs>,
     );
     let ralph = crash.records(ralph, runs::journal(ledger), held.run.clone(), Arc::clone(&held.decisions));

@@ -191,3 +191,45 @@ async fn the_base_of_a_failed_command_counts_as_far_as_it_came() {
     assert!(runs.against(&target(Stage::Workspace, None, Some("a"))).await.is_some());
     assert_eq!(runs.verifier.name(), "command");
 }
+
+#[tokio::test]
+async fn what_is_kept_in_a_file_is_known_to_the_next_process() {
+    let mut runs = Runs::new();
+    let file = runs.place.path("tests.jsonl");
+    let taken_up = || CommandVerifier::default().remember_in(&file);
+    runs.verifier = taken_up();
+    runs.says(12, 0);
+    runs.base("a").await;
+    runs.says(15, 0);
+    assert_eq!(runs.candidate("b", "a").await, None);
+
+    runs.verifier = taken_up();
+    assert_eq!(runs.verifier.trouble(), [""; 0]);
+    runs.says(14, 0);
+    assert_eq!(runs.workspace("b").await.as_deref(), Some("cat out: 15 tests ran on the base, 14 now"));
+    assert_eq!(runs.workspace("a").await, None, "compared with its own base");
+
+    // Nothing is known without the file, or from one that cannot be read; that is told.
+    for content in [None, Some("{\"version\":1}\nno")] {
+        match content {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(text) => std::fs::write(&file, text).unwrap(),
+        }
+        runs.verifier = taken_up();
+        assert_eq!(runs.verifier.trouble().len(), usize::from(content.is_some()));
+        assert_eq!(runs.workspace("b").await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_memory_that_cannot_be_kept_is_told_and_judges_all_the_same() {
+    let mut runs = Runs::new();
+    runs.verifier = CommandVerifier::default().remember_in(runs.place.path("no/such/folder/tests.jsonl"));
+    runs.says(12, 0);
+    runs.base("a").await;
+    runs.base("a").await;
+    let trouble = runs.verifier.trouble();
+    assert!(trouble.len() == 1 && trouble[0].contains("how many tests ran could not be kept"), "{trouble:?}");
+    runs.says(7, 0);
+    assert!(runs.workspace("a").await.is_some());
+}
