@@ -76,6 +76,10 @@ fn verify_part(check: Option<&Check>) -> String {
 {setup}# Tells whether the surroundings are fit for work, before any money is spent.
 # env_check = \"pg_isready\"
 # timeout = \"15m\"
+# What no honest change needs fails the attempt: tests skipped, weakened or deleted, secrets, … (`ralph check --list`).
+# \"orphans\" finds new files that no other file names, such as a module that nothing uses; worth trying where your
+# files name each other.
+# checks = [\"default\", \"orphans\"]
 "
     )
 }
@@ -130,6 +134,7 @@ mod tests {
         Decision, DecisionKind, DiffStat, Proposal, Question, RunId,
         ledger::{MarkdownPrd, NoteKind},
     };
+    use ralph_verify::checks::Checks;
 
     use super::*;
     use crate::settings::Settings;
@@ -163,6 +168,19 @@ mod tests {
             assert!(open.len() - open.iter().filter(|line| line.starts_with('#')).count() > 15, "{open:#?}");
             assert!(text.lines().all(|line| line.chars().count() <= 120));
         }
+    }
+
+    #[test]
+    fn the_checks_that_are_proposed_are_those_that_are_off() {
+        let text = settings(Some("claude"), None);
+        let line = text.lines().find(|line| line.starts_with("# checks = ")).unwrap();
+        let on = |text: &str| {
+            let checks = Checks::new(&toml::from_str::<Settings>(text).unwrap().verify.checks, []).unwrap();
+            let named = checks.list().into_iter().filter(|check| check.on).map(|check| check.name);
+            named.collect::<BTreeSet<String>>()
+        };
+        let added: Vec<String> = on(&text.replace(line, &line[2..])).difference(&on(&text)).cloned().collect();
+        assert_eq!(added, ["orphans"]);
     }
 
     /// The command reads what `ralph btw --json` prints: every part of a question that it names is there.
