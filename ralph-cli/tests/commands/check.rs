@@ -63,10 +63,10 @@ fn boxes_that_do_not_count_are_listed() {
     let prd = "Verify: sh test.sh\n\n## Overview\n- [ ] read this\n\n## Tasks\n- [ ] R01: Greet\n\n## Success criteria\n\
                - [ ] everybody is happy\n";
     let said = checked(&[("ralph-loop/ralph.toml", AGENT), ("ralph-loop/PRD-P1.md", prd)], &["check"]);
-    for line in ["PRD-P1.md:4", "PRD-P1.md:10"] {
+    for line in ["PRD-P1.md:4: a box", "PRD-P1.md:10: a box"] {
         assert!(said.contains(line), "{said}");
     }
-    assert!(!said.contains("PRD-P1.md:7: "), "the item itself counts: {said}");
+    assert!(!said.contains("PRD-P1.md:7: a box"), "the item itself counts: {said}");
 }
 
 #[test]
@@ -90,6 +90,30 @@ fn names_that_are_no_checks_are_refused_with_their_place() {
             let files = [("ralph-loop/ralph.toml", settings), ("ralph-loop/PRD-P1.md", prd)];
             shown.push_str(&format!("{command}: {}\n", checked(&files, &[command])));
         }
+    }
+    insta::assert_snapshot!(shown);
+}
+
+/// Each finding has a file and a line, wherever the command that it is about stands, and for machines too.
+#[test]
+fn commands_of_a_plan_have_a_place() {
+    let plan = "Approved-By: lead, 2026-05-18\n\nPhase P1 — One\n  PRD: ralph-loop/PRD-P1.md\n  Auto-Gate: make || true\n\n\
+                Phase P2 — Two\n  PRD: ralph-loop/PRD-P2.md\n  Verify: true\n  Auto-Gate: make\n\n\
+                Phase P3 — Three\n  PRD: ralph-loop/PRD-P3.md\n  Auto-Gate: make\n";
+    let settings = format!("{AGENT}[verify]\ncommand = \"make | tee log\"\n");
+    let files = [
+        ("ralph-loop/ralph.toml", settings.as_str()),
+        ("ralph-loop/MASTER-PLAN.md", plan),
+        ("ralph-loop/PRD-P1.md", "# One\n**Verify:** `echo ok`\n\n- [ ] R01: Greet\n  Verify: make greet\n"),
+        ("ralph-loop/PRD-P2.md", "- [ ] R02: Part\n- [x] R03: Stay\n- [ ] R04: Stay on\n"),
+        ("ralph-loop/PRD-P3.md", "- [ ] R05: Return\n  Verify: exit 0\n"),
+    ];
+    let mut shown = checked(&files, &["check"]);
+    let json = checked(&files, &["check", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(json.split_once('\n').unwrap().1).unwrap();
+    for note in json["notes"].as_array().unwrap() {
+        assert!(note["file"].is_string() && note["line"].as_u64().unwrap() > 0, "{note}");
+        shown.push_str(&format!("{note}\n"));
     }
     insta::assert_snapshot!(shown);
 }

@@ -1,8 +1,11 @@
 //! `ralph check`: reads settings and PRD as a run would, and says what is wrong or odd.
 
+mod sources;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ralph_core::{Cx, Item, ItemStatus, Phase, PlanError, chain, ledger::NoteKind, printable};
@@ -10,6 +13,7 @@ use ralph_vcs::GitVcs;
 use ralph_verify::lint::{Lint, lint_command, lint_item};
 use serde::Serialize;
 
+use self::sources::Sources;
 use crate::{
     args,
     error::CliError,
@@ -47,11 +51,21 @@ struct Found {
     #[serde(skip_serializing_if = "Option::is_none")]
     item: Option<String>,
     text: String,
+    /// The items that it is about, where they are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    items: Vec<Place>,
+}
+
+/// An item, and its line.
+#[derive(Debug, Serialize)]
+struct Place {
+    item: String,
+    line: usize,
 }
 
 impl Found {
     fn new(kind: &'static str, text: impl Into<String>) -> Self {
-        Self { kind, file: None, line: None, item: None, text: text.into() }
+        Self { kind, file: None, line: None, item: None, text: text.into(), items: Vec::new() }
     }
 
     fn at(mut self, file: &str, line: usize) -> Self {
@@ -108,8 +122,11 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
         }
     }
     for list in [&mut report.problems, &mut report.notes] {
-        // In the order of the file; what has no line comes last.
-        list.sort_by_key(|found| found.line.unwrap_or(usize::MAX));
+        // In the order of the files; what has no line comes last.
+        list.sort_by(|a, b| {
+            let place = |found: &Found| (found.line.is_none(), found.file.clone(), found.line);
+            place(a).cmp(&place(b))
+        });
     }
     if args.json {
         output::print_json(&report)?;
@@ -175,8 +192,8 @@ impl Looking<'_> {
         match settings::load(&self.project.settings(), flags) {
             Ok(loaded) => Some(loaded.settings),
             Err(error) => {
-                let text = self.shorten(&error.to_string());
-                self.problem(Found::new("settings", text));
+                let found = self.placed("settings", &error.to_string(), &self.project.settings());
+                self.problem(found);
                 None
             }
         }
@@ -222,20 +239,26 @@ impl Looking<'_> {
             let found = self.placed("approval", &chain(&error), &path);
             self.problem(found);
         }
-        let common: Vec<String> = read.plan.phases.iter().flat_map(|phase| phase.verify.clone()).collect();
-        let from_settings = verify.command.as_ref().filter(|command| common.contains(command));
-        let settings_file = self.project.relative(&self.project.settings());
-        for command in common.iter().collect::<BTreeSet<_>>() {
-            let place = if from_settings == Some(command) { &settings_file } else { &file };
-            for lint in lint_command(command) {
-                self.note(Found::new(lint.kind.name(), lint.text).at(place, 0));
-            }
-        }
+        // Phases may share a command.
+        let mut told = BTreeSet::new();
         for phase in &read.plan.phases {
             let prd = plan.prd_of(&phase.id, read.master.as_ref());
+            let sources = Sources::of(self.project, &path, Path::new(&prd), phase);
             let prd = self.project.relative(Path::new(&prd));
-            for command in phase.auto_gate.iter().flat_map(|command| lint_command(command)) {
-                self.note(Found::new(command.kind.name(), format!("{}: {}", phase.id, command.text)).at(&file, 0));
+            for command in &phase.verify {
+                let (file, line) = sources.of_verifier(command);
+                if !told.insert((file.clone(), line, command)) {
+                    continue;
+                }
+                for lint in lint_command(command) {
+                    self.note(Found::new(lint.kind.name(), lint.text).at(&file, line));
+                }
+            }
+            for command in &phase.auto_gate {
+                let line = sources.of_gate(command);
+                for lint in lint_command(command) {
+                    self.note(Found::new(lint.kind.name(), format!("{}: {}", phase.id, lint.text)).at(&file, line));
+                }
             }
             for item in phase.items.iter().filter(|item| item.status != ItemStatus::Done) {
                 for Lint { kind, text, .. } in lint_item(item) {
@@ -271,19 +294,22 @@ impl Looking<'_> {
     /// Under a verifier that is green before any work, any change passes.
     fn without_own_verifier(&mut self, phase: &Phase, file: &str) {
         let open = phase.items.iter().filter(|item| item.status == ItemStatus::Open);
-        let without: Vec<&str> = open.filter(|item| item.verify.is_empty()).map(|item| item.id.as_str()).collect();
+        let without: Vec<&Arc<Item>> = open.filter(|item| item.verify.is_empty()).collect();
         let [first, rest @ ..] = without.as_slice() else { return };
+        let named = |item: &&Arc<Item>| format!("{} (line {})", item.id, item.line);
         let names = match rest.len() {
-            0 => format!("{first} has"),
-            1..=5 => format!("{}, {} have", first, rest.join(", ")),
-            more => format!("{first} and {more} more have"),
+            0 => format!("{} has", first.id),
+            1..=5 => format!("{}, {} have", first.id, rest.iter().map(named).collect::<Vec<_>>().join(", ")),
+            more => format!("{} and {more} more have", first.id),
         };
         let text = format!(
             "{names} no `Verify:` of {}: if {} passes before any work, any change at all passes",
             if rest.is_empty() { "its own" } else { "their own" },
             quoted(&phase.verify)
         );
-        self.note(Found::new("common-verifier", text).at(file, 0));
+        let mut found = Found::new("common-verifier", text).at(file, first.line);
+        found.items = without.iter().map(|item| Place { item: item.id.to_string(), line: item.line }).collect();
+        self.note(found);
     }
 
     fn agent(&mut self, settings: &Settings) {
@@ -295,7 +321,7 @@ impl Looking<'_> {
     }
 
     async fn git(&mut self, settings: &Settings, path: &Path, read: &ReadPlan) {
-        let info = super::run::info(self.project, settings, path, read);
+        let info = crate::commands::run::info(self.project, settings, path, read);
         let opened = match wire::git(settings, self.project, &info.branch) {
             Ok(options) => GitVcs::open(options).await.map_err(|error| chain(&error)),
             Err(error) => Err(error.to_string()),
