@@ -46,6 +46,10 @@ pub(crate) enum Command {
     /// Find the repository's check and agent, and write settings and a first PRD
     Init(Init),
     /// Read settings and PRD as a run would, and say what is wrong or odd
+    #[command(
+        after_help = "With --calibrate: exit 0 where every verifier came to the same judgement in all runs, 15 where one \
+                            did not, or could not judge."
+    )]
     Check(Check),
     /// Work through a PRD until it stops; a run that stopped before goes on
     Run(Run),
@@ -119,6 +123,10 @@ pub(crate) struct Check {
     /// List the checks of candidates, each with what it finds and whether it is on
     #[arg(long)]
     pub(crate) list: bool,
+    /// Run each verifier N times (2 to 1000), each on a clean checkout of the commit that a run would begin with, and say
+    /// whether it is steady and what `verify.confirm` would let through; no agent, no money
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with = "list")]
+    pub(crate) calibrate: Option<u32>,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -282,7 +290,7 @@ pub(crate) struct Stop {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Clean {
-    /// Also the prompts and outputs of finished runs
+    /// Also the prompts and outputs of finished runs, and the outputs of `check --calibrate`
     #[arg(long)]
     pub(crate) logs: bool,
     /// Also rejected and interrupted work

@@ -22,6 +22,11 @@ impl CliError {
         Self { code: StopReason::Fault.exit_code(), message: message.into() }
     }
 
+    /// The surroundings are not fit for work.
+    pub(crate) fn environment(message: impl Into<String>) -> Self {
+        Self { code: StopReason::Environment.exit_code(), message: message.into() }
+    }
+
     /// Somebody pressed Ctrl-C.
     pub(crate) fn cancelled() -> Self {
         Self { code: StopReason::Cancelled.exit_code(), message: "cancelled".to_owned() }

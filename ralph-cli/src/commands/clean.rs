@@ -17,6 +17,7 @@ use ralph_vcs::GitVcs;
 
 use crate::{
     args,
+    commands::check::CALIBRATION,
     error::CliError,
     output,
     project::Project,
@@ -133,6 +134,9 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
         Ok(budgets) => found.remove.extend(budgets.into_iter().map(Thing::Budget)),
         Err(error) => found.left.push(format!("the spawn budgets: {error}")),
     }
+    if args.logs {
+        found.remove.extend(calibrations(project)?.into_iter().map(Thing::Logs));
+    }
     let mut cut_off = BTreeSet::new();
     for (index, (run, info)) in all.iter().enumerate() {
         let newer = all.iter().skip(index + 1).any(|(_, other)| other == info);
@@ -179,6 +183,26 @@ async fn find(project: &Project, vcs: &GitVcs, args: &args::Clean, age: Option<D
             }
         }
     }
+    Ok(found)
+}
+
+/// The outputs that `ralph check --calibrate` kept.
+fn calibrations(project: &Project) -> Result<Vec<PathBuf>, CliError> {
+    let fail = |error: io::Error| CliError::failed("state/ cannot be listed", &error);
+    let entries = match fs::read_dir(project.ledger.state()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fail(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(fail)?;
+        let is_one = entry.file_name().to_string_lossy().starts_with(CALIBRATION);
+        if is_one && entry.file_type().map_err(fail)?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
     Ok(found)
 }
 

@@ -1,5 +1,6 @@
 //! One module for each command: what people read, and the exit codes.
 
+mod calibrate;
 mod check;
 mod clean;
 mod demo;

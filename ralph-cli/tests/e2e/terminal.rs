@@ -21,8 +21,13 @@ pub(crate) struct Terminal {
 }
 
 impl Scratch {
-    /// Starts `ralph` at a terminal.
+    /// Starts `ralph` at a terminal that can only print.
     pub(crate) fn at_terminal(&self, args: &[&str]) -> Terminal {
+        self.at_terminal_of_kind(args, "dumb")
+    }
+
+    /// Starts `ralph` at a terminal of this kind, such as `xterm`.
+    pub(crate) fn at_terminal_of_kind(&self, args: &[&str], kind: &str) -> Terminal {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
@@ -30,7 +35,7 @@ impl Scratch {
         let theirs = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let end = || Stdio::from(theirs.try_clone().unwrap());
         let mut command = self.command(args);
-        command.stdin(end()).stdout(end()).stderr(end()).env("NO_COLOR", "1");
+        command.stdin(end()).stdout(end()).stderr(end()).env("NO_COLOR", "1").env("TERM", kind);
         let child = command.spawn().unwrap();
         drop((command, theirs));
         let keyboard = File::from(ours);

@@ -1,5 +1,7 @@
 //! `ralph check`: reads settings and PRD as a run would, and says what is wrong or odd.
 
+mod calibrate;
+mod list;
 mod sources;
 
 use std::{
@@ -13,6 +15,7 @@ use ralph_vcs::GitVcs;
 use ralph_verify::lint::{Lint, lint_command, lint_item};
 use serde::Serialize;
 
+pub(crate) use self::calibrate::FOLDER as CALIBRATION;
 use self::sources::Sources;
 use crate::{
     args,
@@ -100,7 +103,10 @@ impl Found {
 pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, CliError> {
     let project = Project::find(directory)?;
     if args.list {
-        return list(&project, args);
+        return list::list(&project, args);
+    }
+    if let Some(runs) = args.calibrate {
+        return calibrate::calibrate(&project, args, runs).await;
     }
     let mut report =
         Report { schema_version: SCHEMA_VERSION, plan: None, policies: None, problems: Vec::new(), notes: Vec::new() };
@@ -134,44 +140,6 @@ pub(crate) async fn check(directory: &Path, args: &args::Check) -> Result<u8, Cl
         output::print(&page(&report, read.as_ref().map(|(_, read)| read)))?;
     }
     Ok(if report.problems.is_empty() { 0 } else { 2 })
-}
-
-/// One line of `ralph check --list`.
-#[derive(Debug, Serialize)]
-struct Listed {
-    name: String,
-    on: bool,
-    about: String,
-}
-
-/// What looks at candidates beside the verifiers. The policy of protected paths asks where the others fail the attempt; it
-/// is listed with them, since people look for it here.
-fn list(project: &Project, args: &args::Check) -> Result<u8, CliError> {
-    #[derive(Debug, Serialize)]
-    struct List {
-        schema_version: u32,
-        checks: Vec<Listed>,
-    }
-    let settings = settings::load(&project.settings(), &args.overrides.set)?.settings;
-    let listed = wire::checks(&settings)?.list().into_iter();
-    let mut checks: Vec<Listed> =
-        listed.map(|check| Listed { name: check.name, on: check.on, about: check.about }).collect();
-    checks.push(Listed {
-        name: "protected".to_owned(),
-        on: true,
-        about: "changes of protected paths, which a person is asked about (`policy.protected`)".to_owned(),
-    });
-    if args.json {
-        output::print_json(&List { schema_version: SCHEMA_VERSION, checks })?;
-        return Ok(0);
-    }
-    let mut page = String::new();
-    for Listed { name, on, about } in &checks {
-        page.push_str(&format!("{} {name:<15} {about}\n", if *on { "on " } else { "off" }));
-    }
-    page.push_str("\nAn item takes one out with `Checks: -name`, and `verify.checks` for all of them.\n");
-    output::print(&page)?;
-    Ok(0)
 }
 
 struct Looking<'a> {

@@ -73,6 +73,6 @@ async fn artifacts(prepared: &Prepared, live: &Holder, args: &args::Run) -> Resu
         note(&answers::trouble("DECISIONS.md", &error));
     }
     let (json, overrides) = (args.how.json, args.how.overrides.clone());
-    let check = args::Check { plan: args.plan.clone(), list: false, json, overrides };
+    let check = args::Check { plan: args.plan.clone(), list: false, calibrate: None, json, overrides };
     crate::commands::check::check(&prepared.project.root, &check).await
 }

@@ -34,6 +34,7 @@ use crate::{
 
 pub(crate) use self::{
     prepare::{info, settings_for as settings},
+    signals::any_signal,
     state_page::StatePage,
 };
 
@@ -178,7 +179,7 @@ async fn greet(prepared: &Prepared, held: &Held, json: bool) {
 }
 
 /// A line for people on stderr, whatever stdout is for.
-fn note(text: &str) {
+pub(crate) fn note(text: &str) {
     // Nobody reads it any more: no reason to stop a run.
     let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }

@@ -27,7 +27,7 @@ fn streams() -> [io::Result<Signal>; 3] {
 }
 
 /// Waits for Ctrl-C, SIGTERM or SIGHUP; for ever where they cannot be caught, which then end the program by themselves.
-pub(super) async fn any_signal() {
+pub(crate) async fn any_signal() {
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = streams() else { return pending().await };
     tokio::select! {
         _ = interrupt.recv() => {}

@@ -1,0 +1,43 @@
+//! `ralph check --list`: the checks of candidates.
+
+use serde::Serialize;
+
+use crate::{args, error::CliError, output, project::Project, report::SCHEMA_VERSION, settings, wire};
+
+/// One line of `ralph check --list`.
+#[derive(Debug, Serialize)]
+struct Listed {
+    name: String,
+    on: bool,
+    about: String,
+}
+
+/// What looks at candidates beside the verifiers. The policy of protected paths asks where the others fail the attempt; it
+/// is listed with them, since people look for it here.
+pub(super) fn list(project: &Project, args: &args::Check) -> Result<u8, CliError> {
+    #[derive(Debug, Serialize)]
+    struct List {
+        schema_version: u32,
+        checks: Vec<Listed>,
+    }
+    let settings = settings::load(&project.settings(), &args.overrides.set)?.settings;
+    let listed = wire::checks(&settings)?.list().into_iter();
+    let mut checks: Vec<Listed> =
+        listed.map(|check| Listed { name: check.name, on: check.on, about: check.about }).collect();
+    checks.push(Listed {
+        name: "protected".to_owned(),
+        on: true,
+        about: "changes of protected paths, which a person is asked about (`policy.protected`)".to_owned(),
+    });
+    if args.json {
+        output::print_json(&List { schema_version: SCHEMA_VERSION, checks })?;
+        return Ok(0);
+    }
+    let mut page = String::new();
+    for Listed { name, on, about } in &checks {
+        page.push_str(&format!("{} {name:<15} {about}\n", if *on { "on " } else { "off" }));
+    }
+    page.push_str("\nAn item takes one out with `Checks: -name`, and `verify.checks` for all of them.\n");
+    output::print(&page)?;
+    Ok(0)
+}
