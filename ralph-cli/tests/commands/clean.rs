@@ -129,18 +129,21 @@ fn what_can_go_on_stays() {
 fn a_live_run_is_not_disturbed() {
     let scratch = Scratch::repo(&[
         ("ralph-loop/PRD-P1.md", "Verify: grep -s hello greeting\n\n- [ ] R01: Greet\n"),
-        ("ralph-loop/ralph.toml", "agent.backend = \"command\"\nagent.command = [\"sleep\", \"60\"]\n"),
+        (
+            "ralph-loop/ralph.toml",
+            "agent.backend = \"command\"\nagent.command = [\"sh\", \"-c\", \"touch ~/at-work; exec sleep 60\"]\n",
+        ),
     ]);
     let mut run = scratch.start(&["run"]);
-    let lock = scratch.path().join("ralph-loop/state/lock");
-    let held = || fs::read_to_string(&lock).is_ok_and(|text| text.contains("ralph run"));
+    // Not only the lock: a signal before the run listens would just end it.
+    let at_work = || scratch.home().join("at-work").exists();
     for _ in 0..200 {
-        if held() {
+        if at_work() {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert!(held(), "the run did not begin");
+    assert!(at_work(), "the run did not begin");
     for args in [["clean", "-y"], ["clean", "--dry-run"]] {
         let said = scratch.ralph(&args);
         assert!(said.code == 2 && said.stderr.contains("a run is at work: `ralph run"), "{said:?}");
