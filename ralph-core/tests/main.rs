@@ -18,6 +18,7 @@ mod laws;
 mod ledger {
     mod answers;
     mod at_once;
+    mod baseline;
     mod decisions;
     pub(crate) mod forgeries;
     mod forgery;

@@ -1,6 +1,7 @@
 //! What people and machines are shown.
 
 mod attempts;
+mod baseline;
 mod events;
 mod lines;
 mod overview;
@@ -8,6 +9,7 @@ mod patch;
 mod progress;
 
 pub(crate) use attempts::{Glyph, attempts};
+pub(crate) use baseline::BaselineTeller;
 pub(crate) use events::Events;
 pub(crate) use lines::{Names, awaited, line, waits};
 pub(crate) use overview::{Known, Overview};

@@ -9,7 +9,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::{Event, Observer, Record, machine::Fact, printable};
 
-use super::{Names, awaited, line};
+use super::{BaselineTeller, Names, awaited, line};
 
 /// Shows what happens, as it happens.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(crate) struct Progress {
     /// On a terminal: what is under way.
     bar: Option<ProgressBar>,
     names: Names,
+    baseline: Option<BaselineTeller>,
     /// What is waited for, once a wait begins, and whether a line has said so.
     awaited: Mutex<(String, bool)>,
 }
@@ -31,7 +32,13 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { bar, names, awaited: Mutex::default() }
+        Self { bar, names, baseline: None, awaited: Mutex::default() }
+    }
+
+    /// The same, saying what the baseline means.
+    pub(crate) fn with_baseline(mut self, teller: BaselineTeller) -> Self {
+        self.baseline = Some(teller);
+        self
     }
 
     fn awaits(&self, record: &Record, said: bool) {
@@ -95,6 +102,9 @@ impl Observer for Progress {
                 }
             }
             _ => {}
+        }
+        if let Some(told) = self.baseline.as_ref().and_then(|teller| teller.see(event)) {
+            told.lines().iter().for_each(|line| self.say(line));
         }
     }
 }

@@ -10,6 +10,7 @@ mod answers_crash;
 mod answers_terminal;
 mod approval;
 mod attempts;
+mod baseline;
 mod calibrate;
 mod canaries;
 mod checks;

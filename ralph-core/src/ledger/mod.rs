@@ -12,6 +12,7 @@
 
 mod append;
 mod approval;
+mod baseline;
 mod criteria;
 mod decisions;
 mod decisions_page;
@@ -33,6 +34,7 @@ mod time;
 
 pub use self::{
     approval::{Approval, ApprovalRecord, Approvals, ApprovedPlan, Coverage, CoverageChange, Origin},
+    baseline::{Baseline, Baselines},
     criteria::{Criteria, CriteriaError},
     decisions::{AnswerError, Answered, FileDecisions, Queued, Resolved, Withdrawn},
     jsonl_journal::JsonlJournal,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, io, path::PathBuf};
 
-use super::{layout::Ledger, quote, replace, time};
+use super::{baseline, layout::Ledger, quote, replace, time};
 use crate::{
     budget::Cost,
     gate::Ruling,
@@ -58,6 +58,8 @@ impl<'a> Summary<'a> {
         });
         let mut page = String::new();
         self.head(&mut page, stop);
+        let before = baseline::page(self.records);
+        section(&mut page, "Before any work", before.lines().map(str::to_owned));
         self.outcomes(&mut page);
         self.phases(&mut page);
         self.unexplained(&mut page);

@@ -26,7 +26,7 @@ use crate::{
     crash_point::CrashPoint,
     error::CliError,
     looping::Loop,
-    report::{Events, Names, Progress, count},
+    report::{BaselineTeller, Events, Names, Progress, count},
     runs,
     settings::{Permissions, Session},
     wire,
@@ -62,10 +62,11 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     let verifier = wire::verifier(&prepared.settings).remember_in(prepared.project.ledger.tests(&held.run));
     verifier.trouble().iter().for_each(|text| note(text));
     let ralph = build(&prepared, &held, &verifier)?;
+    let teller = baseline_teller(&prepared, &held);
     let ralph = if args.how.json {
-        ralph.observe(Events)
+        ralph.observe(Events).observe(move |event: &Event| teller.see(event).iter().for_each(Events::print))
     } else {
-        ralph.observe(Progress::new(Names::of(&prepared.read.plan)))
+        ralph.observe(Progress::new(Names::of(&prepared.read.plan)).with_baseline(teller))
     };
     let told = verifier.trouble().len();
     let ended = {
@@ -74,6 +75,12 @@ pub(crate) async fn run(directory: &Path, args: &args::Run) -> Result<u8, CliErr
     };
     verifier.trouble().iter().skip(told).for_each(|text| note(text));
     finish::finish(&prepared, &held, ended, args.how.json).await
+}
+
+/// Says what the baseline means.
+fn baseline_teller(prepared: &Prepared, held: &Held) -> BaselineTeller {
+    let Prepared { project, read, looped, .. } = prepared;
+    BaselineTeller::new(&read.plan, looped, &project.root, project.ledger.run(&held.run).join("iterations"))
 }
 
 /// A loop that begins anew has its item to do, whatever an earlier run came to: the branch may have lost it since.
