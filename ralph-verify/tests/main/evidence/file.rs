@@ -90,7 +90,7 @@ async fn a_long_list_of_findings_leaves_the_tail_within_its_bounds() {
 #[tokio::test]
 async fn the_script_of_the_docs_works() {
     let page = include_str!("../../../../docs/verifiers.md");
-    let script = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let script = page.split("### In a shell\n\n```sh\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
     std::fs::create_dir(place.path("site")).unwrap();
     std::fs::write(place.path("verify-pages.sh"), script).unwrap();
