@@ -7,6 +7,7 @@ mod clean_status;
 mod commands;
 mod conformance;
 mod evidence;
+mod hacks;
 mod lint;
 mod observe;
 mod phases;

@@ -1,6 +1,16 @@
 //! Two trees at a boundary, with links, modes and submodules.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::Permissions,
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{PermissionsExt as _, symlink},
+    },
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ralph_core::{
     Boundary, Change, Cx, EntryKind, Gate, Item, ItemBoundary, Phase, PhaseBoundary, Revision, Ruling, RunId, Tree,
@@ -43,6 +53,23 @@ impl Files {
 
     pub(crate) fn get(&self, path: impl AsRef<[u8]>) -> Option<&(EntryKind, Vec<u8>)> {
         self.0.get(path.as_ref())
+    }
+
+    /// Writes it all below `folder`.
+    pub(crate) fn write(&self, folder: &Path) {
+        for (path, (kind, content)) in &self.0 {
+            let path = folder.join(OsStr::from_bytes(path));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            match kind {
+                EntryKind::Link => symlink(OsStr::from_bytes(content), path).unwrap(),
+                EntryKind::Submodule => std::fs::create_dir(path).unwrap(),
+                EntryKind::File => std::fs::write(path, content).unwrap(),
+                EntryKind::Executable => {
+                    std::fs::write(&path, content).unwrap();
+                    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+                }
+            }
+        }
     }
 
     fn changes(&self, work: &Self) -> Vec<Change> {
