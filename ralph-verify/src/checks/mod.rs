@@ -70,6 +70,7 @@ use std::fmt::Debug;
 use ralph_core::{BoxError, ItemBoundary, async_trait};
 
 pub use self::gate::{Checks, Listed, UnknownCheck};
+pub(crate) use self::source::pytest_hooks;
 
 /// Looks at what an item's work changes for one kind of thing.
 ///

@@ -28,8 +28,12 @@ pub(crate) fn objection(base: Option<&Said>, now: &Counts) -> Option<String> {
         new.filter(|(runner, _)| !base.counts.contains_key(runner))
             .find_map(|(runner, now)| ignored(&of(runner), now).map(|what| (*runner, what)))
     };
+    let failing = |base: &Said| {
+        let of = |runner| base.counts.get(runner).copied().unwrap_or_default();
+        now.iter().find_map(|(runner, now)| failed(&of(runner), now, base.whole).map(|what| (*runner, what)))
+    };
     let found = lost.map(|(runner, what)| (*runner, what));
-    let (runner, what) = found.or_else(|| against(base?)).or_else(|| more_ignored(base?))?;
+    let (runner, what) = found.or_else(|| against(base?)).or_else(|| failing(base?)).or_else(|| more_ignored(base?))?;
     let one: Option<&Runner> = if now.len() <= 1 { now.keys().next() } else { None };
     // With one runner there is no doubt whom it is about.
     Some(if one.is_some_and(|one| *one == runner) { what } else { format!("{what} ({runner})") })
@@ -46,6 +50,16 @@ fn fewer(base: &Tests, now: &Tests, whole: bool) -> Option<String> {
         return Some(format!("{} ran on the base, {now} now", number(base.ran)));
     }
     if whole { ignored(base, now) } else { None }
+}
+
+/// Tests that failed, and an exit of 0. Commands may put up with some; of a base that failed it is not known with which,
+/// but one more must have been among them.
+fn failed(base: &Tests, now: &Tests, whole: bool) -> Option<String> {
+    let allowed = if whole { base.failed } else { base.failed.saturating_sub(1) };
+    (now.failed > allowed).then(|| {
+        let before = if base.failed == 0 { "none".to_owned() } else { base.failed.to_string() };
+        format!("exit 0, and {} failed; on the base {before}", number(now.failed))
+    })
 }
 
 fn ignored(base: &Tests, now: &Tests) -> Option<String> {
@@ -94,6 +108,25 @@ mod tests {
             (None, None, None),
         ] {
             assert_eq!(judge(base, now).as_deref(), expected, "{base:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn tests_that_fail_are_no_pass() {
+        let failing = |ran, failed| Tests { announced: 1, ended: 1, ..Tests::new(ran - failed, failed, 0) };
+        for (base, now, expected) in [
+            // The command puts up with what fails.
+            (Some((failing(12, 2), true)), failing(12, 2), None),
+            (Some((failing(12, 2), true)), failing(12, 3), Some("exit 0, and 3 tests failed; on the base 2")),
+            (Some((failing(12, 0), true)), failing(12, 1), Some("exit 0, and 1 test failed; on the base none")),
+            // One of those that failed on the base was the reason why the command did.
+            (Some((failing(12, 2), false)), failing(12, 2), Some("exit 0, and 2 tests failed; on the base 2")),
+            (Some((failing(12, 2), false)), failing(12, 1), None),
+            (Some((failing(12, 1), false)), failing(12, 1), Some("exit 0, and 1 test failed; on the base 1")),
+            (Some((failing(12, 1), false)), failing(12, 0), None),
+            (None, failing(12, 1), None),
+        ] {
+            assert_eq!(judge(base, Some(now)).as_deref(), expected, "{base:?} {now:?}");
         }
     }
 

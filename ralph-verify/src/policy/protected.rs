@@ -13,7 +13,6 @@ use super::{
     globs::Globs,
     links, names,
     report::{self, Finding, Words},
-    watch::Watch,
 };
 
 /// How many protected files of the base are looked at for links.
@@ -235,7 +234,7 @@ impl Look<'_> {
 
     /// Whether a path (folded) is named by a glob: of the settings, or of what commands run.
     fn is_protected(&self, path: &str) -> bool {
-        let is_glob = |guard: &&Guard| guard.watch == Watch::Whole && matches!(guard.what, Which::Glob(_));
+        let is_glob = |guard: &&Guard| guard.watch.is_whole() && matches!(guard.what, Which::Glob(_));
         self.globs.name(path) || self.guards.iter().filter(is_glob).any(|guard| guard.names(path))
     }
 

@@ -43,6 +43,27 @@ pub(super) fn constant(node: Node<'_>, text: &str) -> Option<Constant> {
     eval(node, text, 0)
 }
 
+/// What a verifier's process is told by Ralph.
+const OURS: &[&str] = &["RALPH_RUN_ID", "RALPH_STAGE", "RALPH_EVIDENCE", "RALPH_ITEM_ID", "RALPH_ATTEMPT"];
+
+/// Whether it asks for one of Ralph's own variables: who does that wants to know whether he is judged.
+pub(super) fn asks_ralph(node: Node<'_>, text: &str) -> bool {
+    let mut asks = false;
+    super::walk::descend(node, &mut |node| {
+        let is_text = node.kind().contains("string");
+        asks |= is_text && OURS.contains(&of(node, text).trim_matches(['"', '\'', '`']));
+        // `process.env.RALPH_STAGE`
+        asks |= node.kind() == "property_identifier" && OURS.contains(&of(node, text));
+        !asks
+    });
+    asks
+}
+
+/// Whether a condition holds whenever Ralph looks.
+pub(super) fn holds_here(node: Node<'_>, text: &str) -> bool {
+    constant(node, text).is_some_and(|value| value.holds()) || asks_ralph(node, text)
+}
+
 fn eval(node: Node<'_>, text: &str, depth: usize) -> Option<Constant> {
     if depth > DEEPEST {
         return None;

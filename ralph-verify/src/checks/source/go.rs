@@ -155,7 +155,7 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<Skip> {
                 let inner = self::statements(then);
                 let ends =
                     inner.iter().any(|node| node.kind() == "return_statement") || !stops(&inner, text).is_empty();
-                expr::constant(condition, text).is_some_and(|value| value.holds()) && ends
+                expr::holds_here(condition, text) && ends
             }),
             _ => false,
         };

@@ -186,6 +186,16 @@ pub(super) fn read(lang: Lang, path: &str, text: &str, steps: &mut usize) -> Opt
         Lang::Python | Lang::JavaScript | Lang::TypeScript | Lang::Tsx | Lang::Go => Source::default(),
     })
 }
+
+/// What pytest calls or reads by its name in a conftest.py, each as it is written; `None` where that cannot be told.
+pub(crate) fn pytest_hooks(text: &str) -> Option<Vec<String>> {
+    if text.len() > LARGEST || is_too_deep(text) {
+        return None;
+    }
+    let tree = Lang::Python.parse(text, &mut 50_000)?;
+    Some(python::hooks(tree.root_node(), text))
+}
+
 /// Whether brackets nest deeper than any source that somebody wrote: parsers take long to find out what that was meant to
 /// be. (Brackets in strings and comments count too; that many are never left open there.)
 fn is_too_deep(text: &str) -> bool {

@@ -9,10 +9,17 @@ use super::{
 
 struct Python;
 
+/// How far from each other two numbers may be that are the same but for rounding.
+const ROUNDING: f64 = 1e-3;
+
 impl Speech for Python {
     fn assertion(&self, node: Node<'_>, text: &str, _under: Option<Node<'_>>) -> Option<Strength> {
         match node.kind() {
-            "assert_statement" => Some(expr::strength(*children(node).first()?, text)),
+            "assert_statement" => {
+                let claim = *children(node).first()?;
+                let strength = expr::strength(claim, text);
+                Some(if is_wide_approx(claim, text) { strength.min(Strength::Partial) } else { strength })
+            }
             "raise_statement" => of(node, text).contains("AssertionError").then_some(Strength::Partial),
             "call" => call(called(node, text)?, &arguments(node), text),
             _ => None,
@@ -80,10 +87,42 @@ fn call(name: &str, arguments: &[Node<'_>], text: &str) -> Option<Strength> {
             Strength::Exact
         }
         ("assertNotEqual" | "assertNotEquals", _) => Strength::Partial,
+        ("assertAlmostEqual" | "assertAlmostEquals", [_, _, tolerance, ..]) if is_wide(*tolerance, text) => {
+            Strength::Partial
+        }
         (name, [one, other, ..]) if expr::is_equality(name) || name == "assertIs" => expr::equal(*one, *other, text),
         (name, _) if expr::is_equality(name) => Strength::Exact,
         _ => Strength::Partial,
     })
+}
+
+/// Whether a tolerance is more than what rounding leaves, or cannot be told: `delta=10`, `places=0`.
+fn is_wide(tolerance: Node<'_>, text: &str) -> bool {
+    let name = field(tolerance, "name", text);
+    let value = tolerance.child_by_field_name("value").unwrap_or(tolerance);
+    match expr::constant(value, text) {
+        Some(expr::Constant::Number(most)) if name == "delta" => most.abs() > ROUNDING,
+        Some(expr::Constant::Number(places)) => places < 3.0,
+        _ => name != "msg",
+    }
+}
+
+/// `pytest.approx(3, abs=10)`
+fn is_wide_approx(node: Node<'_>, text: &str) -> bool {
+    let mut wide = false;
+    descend(node, &mut |node| {
+        if node.kind() == "call" && called(node, text).is_some_and(|name| last_part(name) == "approx") {
+            for argument in arguments(node).into_iter().skip(1) {
+                let value = argument.child_by_field_name("value").unwrap_or(argument);
+                wide |= match expr::constant(value, text) {
+                    Some(expr::Constant::Number(most)) => most.abs() > ROUNDING,
+                    _ => false,
+                };
+            }
+        }
+        true
+    });
+    wide
 }
 
 /// Whether an `except` takes failed assertions and says nothing of them.
@@ -111,6 +150,28 @@ pub(super) fn read(root: Node<'_>, text: &str, path: &str) -> Source {
     }
     block(root, text, &[], &mut source);
     source
+}
+
+/// What pytest looks for by its name, wherever it stands in the module.
+pub(super) fn hooks(root: Node<'_>, text: &str) -> Vec<String> {
+    let named = |name: &str| name.starts_with("pytest_") || name.starts_with("collect_ignore");
+    let mut found = Vec::new();
+    descend(root, &mut |node| {
+        let is_hook = match node.kind() {
+            "function_definition" => named(field(node, "name", text)),
+            "assignment" => named(field(node, "left", text)),
+            "import_from_statement" => {
+                let words = of(node, text).split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '*'));
+                words.into_iter().any(|word| word == "*" || named(word))
+            }
+            _ => false,
+        };
+        if is_hook {
+            found.push(of(node, text).to_owned());
+        }
+        !is_hook
+    });
+    found
 }
 
 /// What keeps a whole module from running.
@@ -200,11 +261,11 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<super::Skip> {
                 ["pytest.skip(", "self.skipTest(", "pytest.xfail("].iter().any(|start| written.starts_with(start))
             }
             "if_statement" => {
-                let holds = statement.child_by_field_name("condition").and_then(|node| expr::constant(node, text));
+                let holds = statement.child_by_field_name("condition").is_some_and(|node| expr::holds_here(node, text));
                 let then = statement.child_by_field_name("consequence").map(children).unwrap_or_default();
                 let ends = then.iter().any(|node| matches!(node.kind(), "return_statement" | "raise_statement"))
                     || !stops(&then, text).is_empty();
-                holds.is_some_and(|value| value.holds()) && ends
+                holds && ends
             }
             _ => false,
         };
@@ -239,7 +300,9 @@ fn is_idle(statement: Node<'_>, text: &str) -> bool {
 fn is_skip(decorator: Node<'_>, text: &str) -> bool {
     let Some(inner) = children(decorator).first().copied() else { return false };
     let first = arguments(inner).first().copied();
-    marks_skip(of(decorator, text).trim_start_matches('@'), first.and_then(|node| expr::constant(node, text)))
+    let mark = of(decorator, text).trim_start_matches('@');
+    marks_skip(mark, first.and_then(|node| expr::constant(node, text)))
+        || mark.contains("skip") && first.is_some_and(|node| expr::asks_ralph(node, text))
 }
 
 /// Whether `mark` skips whatever happens; `condition` is its first argument, where that is known.

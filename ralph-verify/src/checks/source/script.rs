@@ -239,7 +239,10 @@ fn call(node: Node<'_>, text: &str, within: &[String], source: &mut Source, dept
         || matches!(base, "xit" | "xtest" | "xdescribe" | "fit" | "fdescribe");
     let condition = node.child_by_field_name("function").and_then(|inner| arguments(inner).into_iter().next());
     let when = |word: &str, holds: bool| {
-        name.contains(word) && condition.and_then(|node| expr::constant(node, text)).is_some_and(|v| v.holds() == holds)
+        name.contains(word)
+            && condition.is_some_and(|node| {
+                expr::constant(node, text).is_some_and(|value| value.holds() == holds) || expr::asks_ralph(node, text)
+            })
     };
     let options = given.iter().any(|argument| {
         argument.kind() == "object"
@@ -318,7 +321,7 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<Skip> {
                 let inner = if then.kind() == "statement_block" { children(then) } else { vec![then] };
                 let ends =
                     inner.iter().any(|node| node.kind() == "return_statement") || !stops(&inner, text).is_empty();
-                expr::constant(condition, text).is_some_and(|value| value.holds()) && ends
+                expr::holds_here(condition, text) && ends
             }),
             _ => false,
         };

@@ -82,7 +82,8 @@ fn step<'t>(speech: &impl Speech, node: Node<'t>, text: &str, mut way: Way<'t>, 
     for child in children(node) {
         let mut way = way;
         if let Some((condition, _)) = branch.filter(|(_, then)| then.id() == child.id()) {
-            way.dead |= expr::constant(condition, text).is_some_and(|value| !value.holds());
+            way.dead |= expr::constant(condition, text).is_some_and(|value| !value.holds())
+                || expr::asks_ralph(condition, text);
             way.under = Some(condition);
         }
         step(speech, child, text, way, met);

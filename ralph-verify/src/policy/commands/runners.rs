@@ -1,6 +1,6 @@
 //! What known runners read by themselves.
 
-use crate::policy::watch::Watch::{self, Ini, Json, Toml, Whole};
+use crate::policy::watch::Watch::{self, BuildScript, Hooks, Ini, Json, Toml, Whole};
 
 /// Programs that run what they read.
 const INTERPRETERS: &[&str] = &[
@@ -72,6 +72,7 @@ const RUNNERS: &[(&[&str], Files)] = &[
             ("pytest.ini", Whole),
             (".pytest.ini", Whole),
             ("conftest.py", Whole),
+            ("**/conftest.py", Hooks),
             ("pyproject.toml", PYTEST),
             ("setup.cfg", Ini(&["tool:pytest"])),
             ("tox.ini", Ini(&["pytest"])),
@@ -98,7 +99,7 @@ const RUNNERS: &[(&[&str], Files)] = &[
             (".cargo/config", Whole),
             ("rust-toolchain", Whole),
             ("rust-toolchain.toml", Whole),
-            ("**/build.rs", Whole),
+            ("**/build.rs", BuildScript),
             (".config/nextest.toml", Whole),
             // Where a build script lies, and which tests there are to run.
             (
