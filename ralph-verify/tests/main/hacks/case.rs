@@ -52,6 +52,7 @@ pub(crate) fn all() -> Vec<Case> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir())
         .flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
+        .filter(|file| file.extension().is_some_and(|end| end == "txt"))
         .collect();
     files.sort();
     files.iter().map(|file| Case::read(file, &root)).collect()
