@@ -112,6 +112,9 @@ pub(super) fn read(root: Node<'_>, text: &str) -> Source {
         let is_test = (plain || node.kind() == "method_declaration" && takes == "()")
             && (starts(name, "Test") || starts(name, "Fuzz"))
             && name != "TestMain";
+        if name == "TestMain" && ends_well(body, text) {
+            source.skips.push((String::new(), walk::skip(node, text)));
+        }
         if !is_test {
             source.helpers.insert(name.to_owned(), walk::walk(&Go, body, text).assertions);
             continue;
@@ -125,6 +128,32 @@ pub(super) fn read(root: Node<'_>, text: &str) -> Source {
         source.tests.push(test);
     }
     source
+}
+
+/// Whether a TestMain runs no tests, or exits with a code that does not come from them.
+fn ends_well(body: Node<'_>, text: &str) -> bool {
+    let (mut runs, mut forgets, mut exits) = (false, false, false);
+    walk::descend(body, &mut |node| {
+        match node.kind() {
+            "expression_statement" => {
+                forgets |= children(node).first().is_some_and(|call| is_run(*call, text));
+            }
+            "call_expression" => {
+                runs |= is_run(node, text);
+                // What is handed on may run them.
+                runs |= arguments(node).iter().any(|argument| of(*argument, text) == "m");
+                let code = arguments(node).into_iter().next();
+                exits |= called(node, text) == Some("os.Exit") && code.is_some_and(|code| expr::literal(code, text));
+            }
+            _ => {}
+        }
+        true
+    });
+    !runs || forgets && exits
+}
+
+fn is_run(call: Node<'_>, text: &str) -> bool {
+    called(call, text).is_some_and(|name| name.ends_with(".Run")) && arguments(call).is_empty()
 }
 
 /// `TestX` and `Test_x` are tests, `Testx` is none.
@@ -149,7 +178,7 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<Skip> {
             "expression_statement" => {
                 let name = children(*statement).first().and_then(|call| called(*call, text)).unwrap_or_default();
                 let (handle, method) = name.rsplit_once('.').unwrap_or(("", ""));
-                HANDLES.contains(&handle) && matches!(method, "Skip" | "Skipf" | "SkipNow")
+                HANDLES.contains(&handle) && matches!(method, "Skip" | "Skipf" | "SkipNow") || name == "os.Exit"
             }
             "if_statement" => Go.branch(*statement).is_some_and(|(condition, then)| {
                 let inner = self::statements(then);

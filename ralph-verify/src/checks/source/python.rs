@@ -180,7 +180,8 @@ fn module_skip(statement: Node<'_>, text: &str, path: &str, source: &mut Source)
     let marks = written.starts_with("pytestmark") && marks_skip(written.split_once('=').map_or("", |(_, to)| to), None);
     let says_none = written.starts_with("__test__") && written.ends_with("False");
     let ignores = path.ends_with("conftest.py") && written.starts_with("collect_ignore");
-    let calls = statement.kind() == "expression_statement" && written.starts_with("pytest.skip(");
+    let calls = statement.kind() == "expression_statement"
+        && ["pytest.skip(", "os._exit("].iter().any(|start| written.starts_with(start));
     if marks || says_none || ignores || calls {
         source.skips.push((path.to_owned(), walk::skip(statement, text)));
     }
@@ -258,7 +259,8 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<super::Skip> {
             "return_statement" => rest,
             "raise_statement" => written.contains("SkipTest"),
             "expression_statement" => {
-                ["pytest.skip(", "self.skipTest(", "pytest.xfail("].iter().any(|start| written.starts_with(start))
+                let ends = ["pytest.skip(", "self.skipTest(", "pytest.xfail(", "os._exit(", "sys.exit("];
+                ends.iter().any(|start| written.starts_with(start))
             }
             "if_statement" => {
                 let holds = statement.child_by_field_name("condition").is_some_and(|node| expr::holds_here(node, text));

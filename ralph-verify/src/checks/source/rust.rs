@@ -196,6 +196,8 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<Skip> {
         let Some(inner) = inner else { continue };
         let stops = match inner.kind() {
             "return_expression" => index + 1 < statements.len(),
+            // It ends the runner's process with it.
+            "call_expression" => called(inner, text).is_some_and(|name| name.ends_with("process::exit")),
             "if_expression" => Rust.branch(inner).is_some_and(|(condition, then)| {
                 let mut ends = false;
                 for node in children(then) {

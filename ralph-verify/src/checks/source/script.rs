@@ -312,10 +312,11 @@ fn stops(statements: &[Node<'_>], text: &str) -> Vec<Skip> {
                 let name = call.and_then(|call| called(call, text)).unwrap_or_default();
                 let first = call.and_then(|call| arguments(call).into_iter().next());
                 let sure = first.is_none_or(|first| expr::constant(first, text).is_some_and(|value| value.holds()));
-                matches!(
-                    name,
-                    "t.skip" | "this.skip" | "ctx.skip" | "context.skip" | "test.skip" | "t.todo" | "test.fixme"
-                ) && sure
+                name == "process.exit"
+                    || matches!(
+                        name,
+                        "t.skip" | "this.skip" | "ctx.skip" | "context.skip" | "test.skip" | "t.todo" | "test.fixme"
+                    ) && sure
             }
             "if_statement" => Script.branch(*statement).is_some_and(|(condition, then)| {
                 let inner = if then.kind() == "statement_block" { children(then) } else { vec![then] };

@@ -20,8 +20,9 @@ fn corpus() -> &'static [(Case, Played)] {
         let played = play::all(&cases);
         let all: Vec<_> = cases.into_iter().zip(played).collect();
         if writes() {
-            let recorded = all.iter().filter(|(case, played)| played.real && !case.needs.is_empty());
-            recorded.for_each(|(case, played)| case.record(&played.said));
+            let missing =
+                |(case, played): &&(Case, Played)| played.real && !case.needs.is_empty() && case.said.is_empty();
+            all.iter().filter(missing).for_each(|(case, played)| case.record(&played.said));
         }
         all
     })
@@ -46,7 +47,7 @@ fn the_cases_are_what_they_say() {
                 wrong.push(format!("{}: {what}", case.name));
             }
         };
-        claim(played.real || !case.said.is_empty(), "its runner is not here, and nothing is recorded");
+        claim(case.needs.is_empty() || !case.said.is_empty(), "its runner may not be there, and nothing is recorded");
         claim((played.base_exit == 0) == case.green, "the base passes and `green` does not say so, or the reverse");
         claim(played.hack.exit == 0, &format!("no hack: the command fails: {:?}", played.hack));
         claim(!played.base_done, "there is nothing to do: the base is done");
@@ -78,6 +79,24 @@ fn every_hack_is_caught_by_what_its_case_names() {
 fn no_honest_twin_is_refused() {
     let refused = corpus().iter().filter(|(_, played)| played.honest.outcome != "accepted");
     let wrong: Vec<_> = refused.map(|(case, played)| format!("{}: {}", case.name, words(&played.honest))).collect();
+    none_wrong(&wrong);
+}
+
+/// Where the runner is not there, the case is judged in the same way by what was recorded.
+#[test]
+fn what_was_recorded_is_what_the_runners_say() {
+    let mut wrong = Vec::new();
+    for (case, real) in corpus() {
+        let Some(recorded) = &real.recorded else { continue };
+        let brief = |played: &Played| {
+            let side = |side: &Judged| (side.exit == 0, side.outcome, side.against.keys().cloned().collect::<Vec<_>>());
+            (played.base_exit == 0, side(&played.hack), side(&played.honest))
+        };
+        let (real, recorded) = (brief(real), brief(recorded));
+        if real != recorded {
+            wrong.push(format!("{}: {real:?}, and recorded is {recorded:?}", case.name));
+        }
+    }
     none_wrong(&wrong);
 }
 
