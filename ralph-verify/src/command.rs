@@ -80,12 +80,12 @@ impl CommandVerifier {
     }
 
     /// The same, comparing what known test runners print with what the same command printed on the base, or not. It does
-    /// by default: an exit of 0 fails where fewer tests ran, more were ignored, or an announced run has no result. Items
+    /// by default: an exit of 0 fails where fewer tests ran, more were ignored, tests failed that did not, or an announced run has no result. Items
     /// switch it off for themselves (`Checks: -test-evidence`).
     ///
     /// The base of an attempt ([`Target::base`]) is known where this verifier, or a clone of it, judged that revision at
     /// [`Stage::Base`](ralph_core::Stage::Base), or passed it at [`Stage::Candidate`](ralph_core::Stage::Candidate).
-    /// Otherwise only the last of the three rules applies. What is known is lost with the verifier, unless it
+    /// Otherwise only the last of these rules applies. What is known is lost with the verifier, unless it
     /// [remembers it in a file](Self::remember_in).
     ///
     /// ```

@@ -102,7 +102,8 @@ fn eval(node: Node<'_>, text: &str, depth: usize) -> Option<Constant> {
 fn number(written: &str) -> Option<Constant> {
     let plain: String = written.chars().filter(|c| *c != '_').collect();
     let end = plain.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(plain.len());
-    plain[..end].parse().ok().map(Constant::Number)
+    // `1e-9` as a whole, `1u8` without its kind.
+    plain.parse().or_else(|_| plain[..end].parse()).ok().map(Constant::Number)
 }
 
 /// Whether all of it is written out, to the last element.

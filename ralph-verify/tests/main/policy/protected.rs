@@ -161,6 +161,50 @@ fn only_what_a_runner_reads_counts() {
 }
 
 #[test]
+fn a_build_script_is_one_where_cargo_takes_it_for_one() {
+    let base = Files::new().file("Cargo.toml", "[workspace]\n").file("a/Cargo.toml", "[package]\nname = \"a\"\n");
+    let named = Files::new().file("Cargo.toml", "[package]\nbuild = \"src/build.rs\"\n");
+    let broken = Files::new().file("Cargo.toml", "[package");
+    for (base, path, open) in [
+        (&base, "build.rs", false),
+        (&base, "a/build.rs", false),
+        (&base, "a/src/build.rs", true),
+        (&base, "a/src/commands/build.rs", true),
+        (&base, "src/build.rs", true),
+        (&named, "src/build.rs", false),
+        (&named, "src/commands/build.rs", true),
+        (&broken, "src/build.rs", false),
+    ] {
+        for (base, work) in [
+            (base.clone(), base.clone().file(path, "fn main() {}")),
+            (base.clone().file(path, "fn main() {}"), base.clone()),
+            (base.clone().file(path, "fn main() {}"), base.clone().link(path, "x")),
+        ] {
+            assert_eq!(opens(&base, &work, "cargo test"), open, "{path}");
+        }
+    }
+    // One that comes with its manifest.
+    let work = base.clone().file("b/Cargo.toml", "[package]\nname = \"b\"\n").file("b/build.rs", "fn main() {}");
+    assert!(!opens(&base, &work, "cargo test"));
+}
+
+#[test]
+fn hooks_of_pytest_count_in_every_folder_and_fixtures_do_not() {
+    let fixture = "import pytest\n\n@pytest.fixture\ndef one():\n    return 1\n";
+    let hook = format!("{fixture}\ndef pytest_collection_modifyitems(items):\n    items.clear()\n");
+    let base = Files::new().file("tests/conftest.py", "");
+    for (content, open) in [(fixture, true), (&*hook, false), ("def pytest_", true)] {
+        let work = base.clone().file("tests/conftest.py", content);
+        assert_eq!(opens(&base, &work, "pytest -q"), open, "{content}");
+    }
+    let (with, without) = (base.clone().file("tests/conftest.py", &hook), base.clone());
+    assert!(!opens(&with, &without, "pytest -q"), "a hook that goes");
+    // In the root's, all counts.
+    assert!(!opens(&base, &base.clone().file("conftest.py", fixture), "pytest -q"));
+    assert!(opens(&base, &base.clone().file("tests/conftest.py", &hook), "make"), "the control: no pytest");
+}
+
+#[test]
 fn files_that_are_the_work_are_not_protected() {
     let base = Files::new().file("README.md", "a").file("src/lib.rs", "a").file("tests/test_a.py", "a");
     let work = base.clone().file("README.md", "b").file("src/lib.rs", "b").file("tests/test_a.py", "b");
