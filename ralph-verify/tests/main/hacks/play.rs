@@ -57,8 +57,9 @@ pub(crate) fn all(cases: &[Case]) -> Vec<Played> {
     let next = AtomicUsize::new(0);
     let played: Vec<Mutex<Option<Played>>> = cases.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let index = cases.iter().position(|one| one.name == case.name).unwrap();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(index) else { break };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let one = runtime.block_on(play(case));
             *played[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(one);
