@@ -28,6 +28,7 @@ mod people;
 mod phases;
 mod refusals;
 mod remembered;
+mod review;
 mod rows_budget;
 mod rows_cheat;
 mod rows_git;
