@@ -1,5 +1,6 @@
 //! The laws: over random facts, over simulated runs with crashes, and seen to fail.
 
+mod adversary;
 mod crashes;
 mod loops;
 mod random;

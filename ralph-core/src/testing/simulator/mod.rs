@@ -13,6 +13,7 @@ use super::{FaultPlan, laws::Violation};
 use crate::{Budget, Digest, ItemRef, ItemStatus, PhaseId, StopReason, Usd, machine::Mode};
 
 pub use self::doubles::Behaviour;
+pub(super) use self::world::{block_on, look_at};
 
 /// What is simulated.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Digest, Event, Evergreen, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, PlanSource,
-    Ralph, RunError, RunId, StopReason,
+    Ralph, Record, RunError, RunId, StopReason,
     machine::{Fact, Machine, Mode},
     testing::{
         FaultPlan, Faulty, Files, MemoryVcs, StillClock,
@@ -185,43 +185,8 @@ impl World {
         }
         let mut violations = book.violations().to_vec();
         violations.extend(self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        violations.extend(self.look_at_the_world());
+        violations.extend(look_at(&self.vcs, &self.decisions, &self.journal.records(&self.run)));
         Report { end: self.end(outcome), points: faults.points(), crashes, violations }
-    }
-
-    /// What only the world knows: the branch, the candidates, what is kept.
-    fn look_at_the_world(&self) -> Vec<Violation> {
-        let mut violations = Vec::new();
-        let mut broken = |law, what| violations.push(Violation { law, what });
-        let (branch, records) = (self.vcs.branch(), self.journal.records(&self.run));
-        for revision in &branch[1..] {
-            let accepted =
-                records.iter().any(|record| matches!(&record.fact, Fact::Accepted { revision: by } if by == revision));
-            let by_hand = self.vcs.message(revision).as_deref() == Some("by hand");
-            if !accepted && !by_hand {
-                broken("L2", format!("the branch held {revision}, which was never accepted"));
-            }
-        }
-        let ledger = |files: &Files| files.get("ralph-loop/PRD.md").cloned();
-        let operators = self.vcs.files_of(&branch[0]).as_ref().and_then(ledger);
-        for revision in branch.iter().chain(self.vcs.kept().values()) {
-            if self.vcs.files_of(revision).as_ref().and_then(ledger) != operators {
-                broken("L4", format!("{revision} has an agent's copy of the ledger"));
-            }
-        }
-        for record in &records {
-            if let Fact::TookIn { answer, .. } = &record.fact
-                && self.decisions.answer_to(&answer.decision).as_ref() != Some(answer)
-            {
-                broken("L3", format!("nobody gave the answer {answer:?}"));
-            }
-            if let Fact::Kept { name, .. } = &record.fact
-                && !self.vcs.kept().contains_key(name)
-            {
-                broken("L9", format!("{name} was kept and is gone"));
-            }
-        }
-        violations
     }
 
     fn end(&self, outcome: &Outcome) -> Final {
@@ -263,8 +228,43 @@ impl World {
     }
 }
 
+/// What only the world knows: the branch, the candidates, what is kept.
+pub(in crate::testing) fn look_at(vcs: &MemoryVcs, decisions: &MemoryDecisions, records: &[Record]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut broken = |law, what| violations.push(Violation { law, what });
+    let branch = vcs.branch();
+    for revision in &branch[1..] {
+        let accepted =
+            records.iter().any(|record| matches!(&record.fact, Fact::Accepted { revision: by } if by == revision));
+        let by_hand = vcs.message(revision).as_deref() == Some("by hand");
+        if !accepted && !by_hand {
+            broken("L2", format!("the branch held {revision}, which was never accepted"));
+        }
+    }
+    let ledger = |files: &Files| files.get("ralph-loop/PRD.md").cloned();
+    let operators = vcs.files_of(&branch[0]).as_ref().and_then(ledger);
+    for revision in branch.iter().chain(vcs.kept().values()) {
+        if vcs.files_of(revision).as_ref().and_then(ledger) != operators {
+            broken("L4", format!("{revision} has an agent's copy of the ledger"));
+        }
+    }
+    for record in records {
+        if let Fact::TookIn { answer, .. } = &record.fact
+            && decisions.answer_to(&answer.decision).as_ref() != Some(answer)
+        {
+            broken("L3", format!("nobody gave the answer {answer:?}"));
+        }
+        if let Fact::Kept { name, .. } = &record.fact
+            && !vcs.kept().contains_key(name)
+        {
+            broken("L9", format!("{name} was kept and is gone"));
+        }
+    }
+    violations
+}
+
 /// Runs a future whose parts never wait for anything but each other.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(in crate::testing) fn block_on<T>(future: impl Future<Output = T>) -> T {
     match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime.block_on(future),
         Err(error) => unreachable!("no runtime for the simulation: {error}"),

@@ -1,0 +1,128 @@
+//! The real engine among opponents: verifiers that lie, flake, break and hang, sessions that cheat, people who change
+//! everything at any time, and a process that dies. A seed decides all of it.
+//!
+//! The laws are read from the records after every step ([`laws`](super::laws)); beside them a reader that knows what the
+//! verifier really said, what really stood in the plan and what people really answered looks at L1 (two passes) and L12
+//! (unknown is no). No time passes, and one seed is one run.
+//!
+//! ```
+//! use ralph_core::testing::adversary::play;
+//! let played = play(7, None);
+//! assert_eq!(played.violations, []);
+//! assert_eq!(played.journal, play(7, None).journal);
+//! ```
+
+mod agent;
+mod bends;
+mod dice;
+mod oracle;
+mod people;
+mod plan;
+mod scenario;
+mod tally;
+mod verifier;
+mod world;
+
+use std::sync::Arc;
+
+pub use self::{
+    agent::Act,
+    bends::Bend,
+    people::Deed,
+    plan::Trouble,
+    scenario::Trap,
+    tally::Tally,
+    verifier::{Conduct, SetUp},
+};
+use self::{dice::Dice, scenario::Scenario, world::Shared};
+use super::{FaultPlan, laws::Violation};
+use crate::{StopReason, chain};
+
+/// Invocations among opponents, crashes not counted.
+const HOSTILE: usize = 4;
+
+/// Invocations after that in which everybody does their best.
+const CALM: usize = 10;
+
+/// What came of a seed.
+#[derive(Debug)]
+pub struct Played {
+    /// Which.
+    pub seed: u64,
+    /// Every law that was broken.
+    pub violations: Vec<Violation>,
+    /// What happened.
+    pub tally: Tally,
+    /// The whole journal, one record of JSON per line.
+    pub journal: String,
+}
+
+/// Plays the run that `seed` decides, on a host that is bent so, if at all.
+///
+/// It has several invocations, some of which die; people answer, edit and put right in between, and in half of the runs
+/// the faults end at last. A run that breaks a law is played to its end all the same.
+pub fn play(seed: u64, bend: Option<Bend>) -> Played {
+    let shared = Arc::new(Shared::new(Scenario::of(seed)));
+    shared.saw("runs", format!("{:?}", shared.scenario.mode));
+    shared.saw("plans", format!("{:?}", shared.scenario.trap));
+    let mut dice = Dice::new(seed, 6);
+    let over = hostile(&shared, &mut dice, bend);
+    if !over && shared.scenario.ends_well {
+        let well = calm(&shared, bend);
+        shared.saw("once everybody does their best", if well { "success" } else { "no success" });
+    }
+    let mut journal = String::new();
+    for record in shared.records() {
+        // What cannot be written is found by the law book.
+        journal.push_str(&serde_json::to_string(&record).unwrap_or_default());
+        journal.push('\n');
+    }
+    Played { seed, violations: shared.violations(), tally: shared.tally(), journal }
+}
+
+/// Whether it came to a success, and nobody wants more.
+fn hostile(shared: &Arc<Shared>, dice: &mut Dice, bend: Option<Bend>) -> bool {
+    let crashes = shared.scenario.crashes.clone();
+    for life in 0..HOSTILE + crashes.len() {
+        let faults = crashes.get(life).map_or_else(FaultPlan::none, |point| FaultPlan::dies_at(*point));
+        match shared.invoke(&faults, bend) {
+            Ok(outcome) if outcome.stop.reason == StopReason::Success && dice.chance(60) => return true,
+            Ok(_) => {
+                for _ in 0..dice.between(0, 2) {
+                    if !shared.answer_one() || dice.chance(40) {
+                        shared.whim();
+                    }
+                }
+            }
+            Err(_) if faults.struck() => {
+                shared.saw("faults", "the process dies");
+                if dice.chance(30) {
+                    shared.whim();
+                }
+            }
+            Err(_) if shared.take_fault() => {}
+            Err(error) => {
+                shared.broken("L8", format!("the run fails, and nothing was wrong: {}", chain(&error)));
+                return false;
+            }
+        }
+    }
+    false
+}
+
+/// Whether it comes to a success now.
+fn calm(shared: &Arc<Shared>, bend: Option<Bend>) -> bool {
+    shared.calms_down();
+    for _ in 0..CALM {
+        shared.puts_right();
+        match shared.invoke(&FaultPlan::none(), bend) {
+            Ok(outcome) if outcome.stop.reason == StopReason::Success => return true,
+            Ok(_) => while shared.answer_one() {},
+            Err(error) => {
+                shared.broken("L8", format!("the run fails among friends: {}", chain(&error)));
+                return false;
+            }
+        }
+    }
+    false
+}
