@@ -54,6 +54,8 @@ impl Signal {
     pub const TEXT_MAX: usize = 2_000;
     /// How many options or learnings are read.
     pub const LIST_MAX: usize = 10;
+    /// How long a signal may be in all, in bytes of JSON. What is listed last is left out first.
+    pub const MAX: usize = 40 * 1024;
 
     /// A signal with nothing but its status.
     pub fn new(status: SignalStatus) -> Self {
@@ -84,12 +86,23 @@ impl Signal {
     /// ```
     pub fn read(said: &str, structured: Option<&str>) -> Option<Self> {
         if let Some(signal) = structured.and_then(from_json) {
-            return Some(signal);
+            return Some(signal.within_bounds());
         }
         match last_block(said) {
-            Some(block) => from_json(&block),
+            Some(block) => from_json(&block).map(Self::within_bounds),
             None => from_status_block(said).or_else(|| from_promise(said)),
         }
+    }
+
+    fn within_bounds(mut self) -> Self {
+        let size = |signal: &Self| serde_json::to_string(signal).map_or(0, |json| json.len());
+        while size(&self) > Self::MAX {
+            let shorter = self.proposed.pop().is_some() || self.learned.pop().is_some() || self.options.pop().is_some();
+            if !shorter {
+                break;
+            }
+        }
+        self
     }
 }
 
@@ -279,6 +292,23 @@ mod tests {
     fn structured_output_comes_first() {
         let signal = Signal::read("```ralph\n{\"status\":\"done\"}\n```", Some("{\"status\":\"blocked\"}"));
         assert_eq!(signal.unwrap().status, SignalStatus::Blocked);
+    }
+
+    #[test]
+    fn a_signal_is_bounded_in_all() {
+        let long = "\u{1}".repeat(Signal::TEXT_MAX);
+        let item = serde_json::json!({"title": "x", "criteria": vec![&long; Signal::LIST_MAX]});
+        let flood = serde_json::json!({
+            "status": "blocked", "summary": &long, "question": &long, "recommendation": &long,
+            "options": vec![&long; 20], "learned": vec![&long; 20], "proposed": vec![&item; 20],
+        });
+        let signal = Signal::read("", Some(&flood.to_string())).unwrap();
+        assert_eq!((signal.status, signal.summary), (SignalStatus::Blocked, long.clone()));
+        assert!(serde_json::to_string(&Signal::read("", Some(&flood.to_string()))).unwrap().len() <= Signal::MAX);
+        // The control: what fits is left as it is.
+        let fits = serde_json::json!({"status": "done", "learned": vec!["a"; 10], "proposed": [item]});
+        let signal = Signal::read("", Some(&fits.to_string())).unwrap();
+        assert_eq!((signal.learned.len(), signal.proposed.len()), (10, 0), "the item alone is too much");
     }
 
     proptest! {

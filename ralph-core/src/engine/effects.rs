@@ -5,7 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{artifacts::Artifacts, backoff::Backoff, folders::Judged, queue::Known, setup::SetUps};
+use super::{
+    artifacts::Artifacts,
+    backoff::Backoff,
+    bounds::{self, bounded},
+    folders::Judged,
+    queue::Known,
+    setup::SetUps,
+};
 use crate::{
     agent::{AgentBackend, AgentError, Brief, Resume, SessionEnd},
     budget::Usage,
@@ -207,9 +214,10 @@ impl Seams {
             end,
             usage: report.usage,
             signal,
-            session_id: report.session_id,
+            // Nobody goes on with a session whose name is a flood.
+            session_id: report.session_id.filter(|id| bounded(id) == *id),
             resumed: brief.resume.is_some_and(|resume| report.agent.as_ref().is_none_or(|by| *by == resume.agent)),
-            agent: report.agent.or_else(|| Some(self.agent.name().to_owned())),
+            agent: Some(bounded(report.agent.as_deref().unwrap_or(self.agent.name()))),
             compactions: report.compactions,
             denied: report.denied,
             took_ms,
@@ -253,14 +261,11 @@ impl Seams {
     async fn capture(&self, attempt: &Attempt, call: &Call<'_>) -> Done {
         let from = self.clock.monotonic();
         let snapshot = self.vcs.snapshot(WORK, &attempt.base, &seal(attempt, call), &call.cx).await?;
-        let mut findings = snapshot.findings;
-        // A fact stays small; the first ones say enough.
-        findings.truncate(100);
         Ok(Fact::Captured {
             revision: snapshot.revision,
             tree: snapshot.tree,
             stat: snapshot.stat,
-            findings,
+            findings: bounds::findings(snapshot.findings),
             took_ms: self.since(from),
         })
     }
@@ -297,7 +302,7 @@ impl Seams {
         let rebased = rebase.rebase(revision, &attempt.base, &seal(attempt, call), &call.cx).await?;
         Ok(match rebased {
             Rebased::Conflict(mut conflicts) => {
-                conflicts.truncate(100);
+                bounds::paths(&mut conflicts);
                 Fact::Rebased { onto: None, conflicts }
             }
             Rebased::Onto(Snapshot { revision, tree, stat, .. }) => {
@@ -388,9 +393,4 @@ fn ended(end: End, usage: Usage, signal: Option<Signal>, took_ms: u64) -> Fact {
         denied: 0,
         took_ms,
     }
-}
-
-/// A line for a fact: bounded.
-pub(super) fn bounded(text: &str) -> String {
-    text.chars().take(1_000).collect()
 }

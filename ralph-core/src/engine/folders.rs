@@ -8,7 +8,8 @@ use std::{
 };
 
 use super::{
-    effects::{CLEAN, Call, Done, Seams, WORK, bounded, seal},
+    bounds::{self, bounded},
+    effects::{CLEAN, Call, Done, Seams, WORK, seal},
     later_tree::LaterTree,
 };
 use crate::{
@@ -242,7 +243,7 @@ pub(super) fn verified(
             VerifyOutcome::Pass => String::new(),
             VerifyOutcome::Fail | VerifyOutcome::Broken | VerifyOutcome::Unready => end_of(&evidence.tail),
         },
-        parts: evidence.parts,
+        parts: bounds::parts(evidence.parts),
         took_ms,
     }
 }
@@ -255,7 +256,7 @@ fn objection(judged: Result<Verdict, VerifyError>) -> Result<Option<String>, Box
         Err(VerifyError::Broken { why, .. }) => Ok(Some(bounded(&why))),
         Err(error @ VerifyError::Cancelled) => Err(error.into()),
         Err(error @ VerifyError::Other(_)) if out_of_space(&error) => Err(error.into()),
-        Err(error @ VerifyError::Other(_)) => Ok(Some(chain(&error))),
+        Err(error @ VerifyError::Other(_)) => Ok(Some(bounded(&chain(&error)))),
     }
 }
 
@@ -268,7 +269,7 @@ fn out_of_space(error: &VerifyError) -> bool {
 }
 
 /// The end of a text, bounded, from the start of a line where possible.
-pub(super) fn end_of(text: &str) -> String {
+pub(crate) fn end_of(text: &str) -> String {
     let mut from = text.len().saturating_sub(TAIL_MAX);
     while !text.is_char_boundary(from) {
         from += 1;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{
+    bounds::{self, bounded},
     effects::{CLEAN, Call, Done, Seams},
     folders::{Standing, verified},
 };
@@ -39,8 +40,9 @@ impl Seams {
             changes: self.vcs.changes(&attempt.base, revision, &call.cx).await?.into(),
         });
         let (mut asked, mut by): (Option<Question>, Vec<Objection>) = (None, Vec::new());
-        let judged =
-            |ruling, by, took_ms| Ok(Fact::Judged { phase: None, ruling, by, opened: opened.to_vec(), took_ms });
+        let judged = |ruling, by, took_ms| {
+            Ok(Fact::Judged { phase: None, ruling: bounds::ruling(ruling), by, opened: opened.to_vec(), took_ms })
+        };
         for gate in &self.gates {
             let ruling = gate.judge(&boundary, &call.cx).await?;
             let Some(objection) = objection(&**gate, &ruling).filter(|objection| !opened.contains(objection)) else {
@@ -100,13 +102,13 @@ impl Seams {
         let plan = self.plan.load(&call.cx).await?;
         let judged = |ruling, by: Option<Objection>, took_ms| Fact::Judged {
             phase: Some(id.clone()),
-            ruling,
+            ruling: bounds::ruling(ruling),
             by: by.into_iter().collect(),
             opened: opened.to_vec(),
             took_ms,
         };
         let not_judged = |reason, why: String| {
-            Ok(Fact::NotJudged { phase: id.clone(), stop: Stop::new(reason, format!("{id}: {why}")) })
+            Ok(Fact::NotJudged { phase: id.clone(), stop: Stop::new(reason, bounded(&format!("{id}: {why}"))) })
         };
         let Some(phase) = plan.phases.iter().find(|phase| phase.id == *id) else {
             let gone = Ruling::Closed("the phase is no longer in the plan".to_owned());

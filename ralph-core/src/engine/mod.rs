@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod backoff;
+mod bounds;
 mod builder;
 mod effects;
 mod folders;

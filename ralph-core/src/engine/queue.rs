@@ -44,6 +44,10 @@ impl Seams {
                 return nothing(Pick::Invalid(chain(&error)));
             }
         };
+        // Whatever the source makes of it: nothing was done where there is nothing (law L12).
+        if let Some(why) = without_items(&plan) {
+            return nothing(Pick::Invalid(why));
+        }
         let (pick, counts) = pick(&plan, known, self);
         let waits = |item: &&ItemRef| plan.find(item).is_some_and(|(_, found)| found.status == ItemStatus::Decision);
         let moot = known.parked.iter().filter(|item| !waits(item)).cloned().collect();
@@ -78,6 +82,15 @@ impl Seams {
         }
         Ok(Fact::Withdrawn { ids: ids.to_vec() })
     }
+}
+
+/// Why a plan is none, where nothing in it could ever be done.
+fn without_items(plan: &Plan) -> Option<String> {
+    if plan.phases.is_empty() {
+        return Some("the plan has no items".to_owned());
+    }
+    let empty = plan.phases.iter().find(|phase| phase.items.is_empty())?;
+    Some(format!("{} has no items", empty.id))
 }
 
 /// What the first phase that is not finished asks for, and how all items stand.

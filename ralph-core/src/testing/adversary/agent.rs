@@ -11,8 +11,8 @@ use async_trait::async_trait;
 
 use super::world::Shared;
 use crate::{
-    AgentBackend, AgentError, Boundary, Brief, Capabilities, Clock, Cx, DecisionKind, Gate, GateError, Question, Ruling,
-    SessionEnd, SessionReport, Tokens, Trouble, Usage, Usd,
+    AgentBackend, AgentError, Boundary, Brief, Capabilities, Clock, Cx, DecisionKind, Gate, GateError, Question,
+    Ruling, SessionEnd, SessionReport, Tokens, Trouble, Usage, Usd,
 };
 
 /// What a session does.

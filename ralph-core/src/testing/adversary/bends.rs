@@ -82,7 +82,9 @@ impl Verifier for BentVerifier {
 
     async fn verify(&self, target: &Target, cx: &Cx) -> Result<Verdict, VerifyError> {
         let yes = || Ok(Verdict::new(true, "it passes"));
-        if self.bend == Bend::AcceptsOnFirstPass && target.stage == Stage::Candidate && self.passed.load(Ordering::SeqCst)
+        if self.bend == Bend::AcceptsOnFirstPass
+            && target.stage == Stage::Candidate
+            && self.passed.load(Ordering::SeqCst)
         {
             return yes();
         }
@@ -91,9 +93,7 @@ impl Verifier for BentVerifier {
         }
         let mut said = self.honest.verify(target, cx).await;
         self.passed.store(said.as_ref().is_ok_and(Verdict::passed), Ordering::SeqCst);
-        let broken = |said: &Result<Verdict, VerifyError>, hung: bool| {
-            matches!(said, Err(VerifyError::Broken { why, .. }) if why.starts_with("out of time") == hung)
-        };
+        let broken = |said: &Result<Verdict, VerifyError>, hung: bool| matches!(said, Err(VerifyError::Broken { why, .. }) if why.starts_with("out of time") == hung);
         match self.bend {
             Bend::BrokenPasses if broken(&said, false) => yes(),
             Bend::HangPasses if broken(&said, true) => yes(),

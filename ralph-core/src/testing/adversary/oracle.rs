@@ -141,7 +141,9 @@ impl Account {
                 there && same && one.said == Said::Pass
             };
             let passed = !judged.is_empty() && judged.iter().all(of_it);
-            self.hold("L1", passed, || format!("{revision} was accepted, and the verifier said at {stage}: {judged:?}"));
+            self.hold("L1", passed, || {
+                format!("{revision} was accepted, and the verifier said at {stage}: {judged:?}")
+            });
         }
         let (conduct, item) = (world.scenario.conduct, &attempt.id.item);
         let really = is_done(&files, &item.item);
@@ -164,9 +166,8 @@ impl Account {
         let passed = |judged: &[Judgement]| {
             !judged.is_empty() && judged.iter().all(|one| one.said == Said::Pass && one.revision.as_ref() == base)
         };
-        let of_attempt = |id: &AttemptId| {
-            world.last_words(|one| one.attempt.as_ref() == Some(id) && one.stage == Stage::Candidate)
-        };
+        let of_attempt =
+            |id: &AttemptId| world.last_words(|one| one.attempt.as_ref() == Some(id) && one.stage == Stage::Candidate);
         let reached = world.scenario.mode == Mode::Goal
             && passed(&world.last_words(|one| one.stage == Stage::Base && one.attempt.is_none()));
         let may = attempt.origin == Origin::Branch && (reached || self.claimed.contains(item));

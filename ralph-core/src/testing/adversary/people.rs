@@ -216,8 +216,8 @@ impl Shared {
     fn edit_item(&self, change: impl FnOnce(&mut Item, usize)) {
         let (which, number) = (self.roll_person(100), self.roll_person(1000));
         self.plan.held.edit(|plan| {
-            if let Some(item) = some(&mut plan.phases, which)
-                .and_then(|phase| some(&mut Arc::make_mut(phase).items, which / 7))
+            if let Some(item) =
+                some(&mut plan.phases, which).and_then(|phase| some(&mut Arc::make_mut(phase).items, which / 7))
             {
                 change(Arc::make_mut(item), number);
             }

@@ -5,9 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 
 use super::{scenario::Trap, world::Shared};
-use crate::{
-    Cx, ItemRef, ItemStatus, Marked, MemoryPlan, PhaseId, Plan, PlanError, PlanSource, Proposal,
-};
+use crate::{Cx, ItemRef, ItemStatus, Marked, MemoryPlan, PhaseId, Plan, PlanError, PlanSource, Proposal};
 
 /// Why a plan cannot be read now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

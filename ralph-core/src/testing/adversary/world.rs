@@ -16,8 +16,8 @@ use super::{
     verifier::{Conduct, Judgement, ModelSetUp, ModelVerifier, SetUp},
 };
 use crate::{
-    Budget, Event, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Outcome, PlanSource, Ralph, Record,
-    RunError, RunId, Verifier, VerifierExt,
+    Budget, Event, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Outcome, PlanSource, Ralph, Record, RunError,
+    RunId, Verifier, VerifierExt,
     engine::{Backoff, Switches},
     machine::RetryFrom,
     testing::{FaultPlan, Faulty, Files, MemoryVcs, StillClock, laws::Violation, simulator},
@@ -277,11 +277,8 @@ impl Shared {
         let shared = || Arc::clone(self);
         let scenario = &self.scenario;
         let model = ModelVerifier { shared: shared() };
-        let mut verifier: Arc<dyn Verifier> = if scenario.repeated > 1 {
-            Arc::new(model.repeated(scenario.repeated))
-        } else {
-            Arc::new(model)
-        };
+        let mut verifier: Arc<dyn Verifier> =
+            if scenario.repeated > 1 { Arc::new(model.repeated(scenario.repeated)) } else { Arc::new(model) };
         let mut plan: Arc<dyn PlanSource> = Arc::new(PlanSeam { plan: self.plan.clone(), shared: shared() });
         if let Some(bend) = bend {
             verifier = Arc::new(BentVerifier { honest: verifier, bend, passed: AtomicBool::new(false) });
