@@ -1,5 +1,7 @@
 //! The effects around the plan and the queue: looking what is to be done, asking people, taking in what they say.
 
+use std::collections::BTreeSet;
+
 use super::effects::{Call, Done, Seams};
 use crate::{
     answer::Answer,
@@ -45,7 +47,7 @@ impl Seams {
             }
         };
         // Whatever the source makes of it: nothing was done where there is nothing (law L12).
-        if let Some(why) = without_items(&plan) {
+        if let Some(why) = unfit(&plan) {
             return nothing(Pick::Invalid(why));
         }
         let (pick, counts) = pick(&plan, known, self);
@@ -84,13 +86,19 @@ impl Seams {
     }
 }
 
-/// Why a plan is none, where nothing in it could ever be done.
-fn without_items(plan: &Plan) -> Option<String> {
+/// Why nobody could tell when the plan is done.
+fn unfit(plan: &Plan) -> Option<String> {
     if plan.phases.is_empty() {
         return Some("the plan has no items".to_owned());
     }
-    let empty = plan.phases.iter().find(|phase| phase.items.is_empty())?;
-    Some(format!("{} has no items", empty.id))
+    let mut seen = BTreeSet::new();
+    plan.phases.iter().find_map(|phase| {
+        if phase.items.is_empty() {
+            return Some(format!("{} has no items", phase.id));
+        }
+        let twice = phase.items.iter().find(|item| !seen.insert(phase.name(item)))?;
+        Some(format!("there are two items {}", phase.name(twice)))
+    })
 }
 
 /// What the first phase that is not finished asks for, and how all items stand.

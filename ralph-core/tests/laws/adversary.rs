@@ -1,6 +1,7 @@
 //! The laws among verifiers that lie, flake, break and hang, sessions that cheat, and people who do anything.
 
 use std::{
+    collections::BTreeSet,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -43,6 +44,45 @@ fn play_all(runs: u64, look: impl Fn(&Played) + Sync) -> Tally {
     })
 }
 
+/// Whatever can happen, happened: a law that nothing was done against says nothing.
+fn assert_all_happened(tally: &Tally) {
+    let named = |all: &[&dyn std::fmt::Debug]| all.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
+    fn each<T: std::fmt::Debug>(all: &[T]) -> Vec<&dyn std::fmt::Debug> {
+        all.iter().map(|one| one as &dyn std::fmt::Debug).collect()
+    }
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    // A machine that says FAULT has got into a state that it knows to be impossible.
+    let stops = StopReason::ALL.into_iter().filter(|reason| *reason != StopReason::Fault);
+    for (group, expected) in [
+        ("stops", stops.map(|reason| reason.name().to_owned()).collect()),
+        ("verifier behaved", named(&each(&Conduct::ALL[1..]))),
+        ("verifier behaved", words(&["ended while it hung"])),
+        ("accepted", named(&each(&[Conduct::Honest, Conduct::LiesEverywhere, Conduct::Flaky]))),
+        ("accepted, and not really done", named(&each(&[Conduct::LiesEverywhere, Conduct::Flaky]))),
+        ("wrong verdicts", words(&["pass, workspace", "pass, candidate", "pass, gate", "fail, workspace"])),
+        ("wrong verdicts", words(&["fail, candidate", "fail, gate", "fail, base"])),
+        ("verdicts", words(&["broken, base", "broken, workspace", "broken, candidate", "broken, gate"])),
+        ("verdicts", words(&["broken: nothing says how to verify it", "none: it hangs"])),
+        ("sessions", named(&each(&Act::ALL))),
+        ("people", named(&each(&Deed::ALL))),
+        ("plans", named(&each(&Trap::ALL))),
+        ("plan is not to be read", named(&each(&Trouble::ALL))),
+        ("faults", words(&["the process dies", "a verifier gives up", "an agent cannot be started"])),
+        ("faults", words(&["a mark cannot be written"])),
+        ("set-up", words(&["set-up fails", "set-up breaks", "env-check fails", "env-check breaks"])),
+        ("policy", words(&["open", "asks", "closed"])),
+        ("attempts", words(&["Session", "Kept", "Branch"])),
+        ("gates passed", words(&["auto", "manual"])),
+        ("confirmed", words(&["a goal", "an item"])),
+        ("done at a success", words(&["Some(Accepted)", "Some(Confirmed)", "Some(ByHand)"])),
+        ("once everybody does their best", words(&["SUCCESS"])),
+    ] {
+        for what in expected {
+            assert!(tally.count(group, &what) > 0, "{group}: `{what}` never happened");
+        }
+    }
+}
+
 #[test]
 fn the_laws_hold_among_opponents() {
     if let Some(seed) = number("RALPH_ADVERSARY_SEED") {
@@ -60,5 +100,38 @@ fn the_laws_hold_among_opponents() {
         }
     });
     println!("{tally}");
-    assert_eq!(failed.into_inner(), 0, "of {runs} runs broke a law");
+    assert_eq!(failed.into_inner(), 0, "of {runs} runs broke a law; RALPH_ADVERSARY_SEED plays one of them again");
+    // Fewer are somebody's quick look.
+    if runs >= RUNS {
+        assert_all_happened(&tally);
+    }
+    // A verifier that is honest on clean checkouts lets nothing through, whatever it does elsewhere.
+    for (conduct, _) in tally.group("accepted, and not really done") {
+        let sound = Conduct::ALL.into_iter().filter(|conduct| conduct.is_sound());
+        assert!(!sound.map(|sound| format!("{sound:?}")).any(|sound| sound == conduct), "{conduct}");
+    }
+}
+
+#[test]
+fn every_bent_host_is_found() {
+    for bend in Bend::ALL {
+        let laws = |seed| -> BTreeSet<&str> {
+            play(seed, Some(bend)).violations.iter().map(|violation| violation.law).collect()
+        };
+        let found = (0..RUNS).find(|seed| laws(*seed).contains(bend.law()));
+        assert!(found.is_some(), "{bend:?} breaks {} and was not found in {RUNS} runs", bend.law());
+        println!("{bend:?} is found by seed {found:?}");
+    }
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    let mut journals = BTreeSet::new();
+    for seed in 0..40 {
+        let [one, two] = [(); 2].map(|()| play(seed, None));
+        assert!(one.journal == two.journal, "RALPH_ADVERSARY_SEED={seed} gave two journals");
+        assert_eq!((one.violations, one.tally), (two.violations, two.tally), "seed {seed}");
+        journals.insert(one.journal);
+    }
+    assert!(journals.len() >= 35, "other seeds are other runs: {}", journals.len());
 }

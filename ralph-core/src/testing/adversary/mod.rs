@@ -68,8 +68,8 @@ pub fn play(seed: u64, bend: Option<Bend>) -> Played {
     let mut dice = Dice::new(seed, 6);
     let over = hostile(&shared, &mut dice, bend);
     if !over && shared.scenario.ends_well {
-        let well = calm(&shared, bend);
-        shared.saw("once everybody does their best", if well { "success" } else { "no success" });
+        let end = calm(&shared, bend);
+        shared.saw("once everybody does their best", end.map_or("a fault", StopReason::name));
     }
     let mut journal = String::new();
     for record in shared.records() {
@@ -110,19 +110,29 @@ fn hostile(shared: &Arc<Shared>, dice: &mut Dice, bend: Option<Bend>) -> bool {
     false
 }
 
-/// Whether it comes to a success now.
-fn calm(shared: &Arc<Shared>, bend: Option<Bend>) -> bool {
+/// What it comes to now.
+fn calm(shared: &Arc<Shared>, bend: Option<Bend>) -> Option<StopReason> {
     shared.calms_down();
+    let mut last = None;
     for _ in 0..CALM {
         shared.puts_right();
         match shared.invoke(&FaultPlan::none(), bend) {
-            Ok(outcome) if outcome.stop.reason == StopReason::Success => return true,
-            Ok(_) => while shared.answer_one() {},
+            Ok(outcome) => {
+                last = Some(outcome.stop.reason);
+                match outcome.stop.reason {
+                    // Nobody here can make up items, or a branch that was rewritten.
+                    StopReason::Success | StopReason::PlanInvalid | StopReason::BranchMoved => return last,
+                    // Somebody refused it before, and that holds until the branch has moved.
+                    StopReason::ManualGate if shared.decisions.pending().is_empty() => shared.does(Deed::Commits),
+                    _ => {}
+                }
+                while shared.answer_one() {}
+            }
             Err(error) => {
                 shared.broken("L8", format!("the run fails among friends: {}", chain(&error)));
-                return false;
+                return None;
             }
         }
     }
-    false
+    last
 }

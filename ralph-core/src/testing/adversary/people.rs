@@ -140,8 +140,9 @@ impl Shared {
     /// What a person does on a whim.
     pub(super) fn whim(&self) {
         let deed = Deed::ALL[self.roll_person(Deed::ALL.len())];
-        // A branch that was rewritten is the end of it: now and then is enough.
-        if deed != Deed::Rewrites || self.roll_person(10) == 0 {
+        // What ends everything else is enough now and then.
+        let ends = matches!(deed, Deed::Rewrites | Deed::TakesVerifier | Deed::Removes | Deed::CommitsBadly);
+        if !ends || self.roll_person(4) == 0 {
             self.does(deed);
         }
     }

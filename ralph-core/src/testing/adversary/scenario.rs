@@ -60,6 +60,8 @@ pub(super) struct Scenario {
     pub(super) honesty: u32,
     /// What most of the other sessions do.
     pub(super) habit: Act,
+    /// What the branch holds from the start in place of the first item's work; empty: nothing.
+    pub(super) there: &'static str,
     /// How often in a hundred steps a person does something.
     pub(super) people: u32,
     pub(super) budget: Budget,
@@ -77,7 +79,7 @@ pub(super) struct Scenario {
 impl Scenario {
     pub(super) fn of(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 1);
-        let trap = if dice.chance(75) { Trap::None } else { dice.pick(&Trap::ALL) };
+        let trap = if dice.chance(70) { Trap::None } else { dice.pick(&Trap::ALL[1..]) };
         let mode = if trap == Trap::None && dice.chance(12) { Mode::Goal } else { Mode::Items };
         let conduct = dice.pick(&Conduct::ALL);
         let from = if dice.chance(40) { 0 } else { dice.between(0, 8) };
@@ -94,14 +96,15 @@ impl Scenario {
             repeated: if dice.chance(15) { dice.between(2, 3) } else { 1 },
             set_up: if dice.chance(70) { SetUp::None } else { dice.pick(&SetUp::ALL) },
             env_check: if dice.chance(80) { SetUp::None } else { dice.pick(&SetUp::ALL) },
-            honesty: dice.pick(&[0, 20, 50, 80, 100]),
-            habit: dice.pick(&Act::ALL),
-            people: if quiet { 0 } else { dice.between(1, 6) },
+            honesty: dice.pick(&[0, 0, 20, 50, 80]),
+            habit: if dice.chance(75) { dice.pick(&Act::CHEATS) } else { dice.pick(&Act::ALL) },
+            there: dice.pick(&["", "", "", "good", "bad"]),
+            people: if quiet { 0 } else { dice.between(1, 3) },
             budget: budget(&mut dice),
             attempts: dice.between(1, 3),
             from_base: dice.chance(25),
             require_signal: dice.chance(15),
-            policy: dice.chance(50),
+            policy: dice.chance(60),
             rebase: dice.chance(70),
             crashes: {
                 let count = if dice.chance(50) { 0 } else { dice.between(1, 3) };
@@ -188,7 +191,7 @@ fn budget(dice: &mut Dice) -> Budget {
     if dice.chance(30) {
         budget.tokens = Some(u64::from(dice.between(100, 3_000)));
     }
-    budget.no_progress = dice.between(1, 6);
+    budget.no_progress = dice.pick(&[1, 1, 2, 4]);
     budget.blockers_per_phase = dice.between(1, 4);
     budget.blockers_per_plan = dice.between(1, 8);
     budget.checkpoint_every = dice.between(1, 4);

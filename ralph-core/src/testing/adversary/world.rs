@@ -74,10 +74,13 @@ impl Drop for Alive<'_> {
 
 impl Shared {
     pub(super) fn new(scenario: Scenario) -> Self {
-        let files = Files::from([
+        let mut files = Files::from([
             ("README".to_owned(), b"start".to_vec()),
             ("ralph-loop/PRD.md".to_owned(), b"- [ ] the operator's".to_vec()),
         ]);
+        if !scenario.there.is_empty() {
+            files.insert("R01".to_owned(), scenario.there.as_bytes().to_vec());
+        }
         let seed = scenario.seed;
         let rolls = Rolls {
             agent: Dice::new(seed, 2),
@@ -169,7 +172,7 @@ impl Shared {
         let dice = &mut lock(&self.rolls).agent;
         if dice.chance(self.scenario.honesty) {
             Act::Good
-        } else if dice.chance(60) {
+        } else if dice.chance(45) {
             self.scenario.habit
         } else {
             dice.pick(&Act::ALL)
