@@ -303,7 +303,7 @@ mod tests {
             "options": vec![&long; 20], "learned": vec![&long; 20], "proposed": vec![&item; 20],
         });
         let signal = Signal::read("", Some(&flood.to_string())).unwrap();
-        assert_eq!((signal.status, signal.summary), (SignalStatus::Blocked, long.clone()));
+        assert_eq!((signal.status, signal.summary), (SignalStatus::Blocked, long));
         assert!(serde_json::to_string(&Signal::read("", Some(&flood.to_string()))).unwrap().len() <= Signal::MAX);
         // The control: what fits is left as it is.
         let fits = serde_json::json!({"status": "done", "learned": vec!["a"; 10], "proposed": [item]});

@@ -12,6 +12,7 @@ mod rounds;
 mod sessions;
 mod setup;
 mod targets;
+mod unfit;
 
 use std::{
     future::Future,

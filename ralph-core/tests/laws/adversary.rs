@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::{
     StopReason,
-    testing::adversary::{Act, Bend, Conduct, Deed, Played, Tally, Trap, Trouble, play},
+    testing::adversary::{Act, Bend, Conduct, Deed, Played, Tally, Trap, Trouble, flaky, play},
 };
 
 /// How many runs there are, unless the environment says otherwise.
@@ -134,4 +134,21 @@ fn a_seed_is_one_run() {
         journals.insert(one.journal);
     }
     assert!(journals.len() >= 35, "other seeds are other runs: {}", journals.len());
+}
+
+/// Three runs do not make a verifier of one that passes eight times in ten: what is documented is what is measured.
+#[test]
+fn a_flaky_verifier_lets_through_what_the_documents_say() {
+    let share = |part: u64, whole: u64| part as f64 / whole as f64;
+    for times in [1, 3] {
+        let seen = flaky(0..250, times);
+        println!("{times} in a row: {seen:?}");
+        assert!(seen.verdicts > 700, "{seen:?}");
+        let one = 0.8_f64.powi(i32::try_from(times).unwrap());
+        let passed = share(seen.passes, seen.verdicts);
+        assert!((passed - one).abs() < 0.06, "{passed} instead of {one}: {seen:?}");
+        // Twice is independent of once.
+        let accepted = share(seen.accepted, seen.attempts);
+        assert!((accepted - one * one).abs() < 0.06, "{accepted} instead of {}: {seen:?}", one * one);
+    }
 }

@@ -23,7 +23,7 @@ mod tally;
 mod verifier;
 mod world;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 pub use self::{
     agent::Act,
@@ -36,7 +36,10 @@ pub use self::{
 };
 use self::{dice::Dice, scenario::Scenario, world::Shared};
 use super::{FaultPlan, laws::Violation};
-use crate::{StopReason, chain};
+use crate::{
+    Stage, StopReason, chain,
+    machine::{Fact, VerifyOutcome},
+};
 
 /// Invocations among opponents, crashes not counted.
 const HOSTILE: usize = 4;
@@ -78,6 +81,42 @@ pub fn play(seed: u64, bend: Option<Bend>) -> Played {
         journal.push('\n');
     }
     Played { seed, violations: shared.violations(), tally: shared.tally(), journal }
+}
+
+/// What a verifier that is flaky lets through: it passes eight times in ten whatever it is shown, a pass is `times` passes
+/// in a row, and all work is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LetThrough {
+    /// Verdicts on work, each of up to `times` runs.
+    pub verdicts: u64,
+    /// Those that were a pass.
+    pub passes: u64,
+    /// Attempts that were judged.
+    pub attempts: u64,
+    /// Those that were accepted, which takes two verdicts.
+    pub accepted: u64,
+}
+
+/// Measures that in the runs of these seeds.
+pub fn flaky(seeds: Range<u64>, times: u32) -> LetThrough {
+    let mut sum = LetThrough::default();
+    for seed in seeds {
+        let shared = Arc::new(Shared::new(Scenario::flaky(seed, times)));
+        // What it comes to is in the record.
+        let _ = shared.invoke(&FaultPlan::none(), None);
+        for record in shared.records() {
+            match record.fact {
+                Fact::Verified { stage: stage @ (Stage::Workspace | Stage::Candidate), outcome, .. } => {
+                    sum.verdicts += 1;
+                    sum.passes += u64::from(outcome == VerifyOutcome::Pass);
+                    sum.attempts += u64::from(stage == Stage::Workspace);
+                }
+                Fact::Accepted { .. } => sum.accepted += 1,
+                _ => {}
+            }
+        }
+    }
+    sum
 }
 
 /// Whether it came to a success, and nobody wants more.

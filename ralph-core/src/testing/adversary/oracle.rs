@@ -33,8 +33,9 @@ pub(super) enum Proof {
 pub(super) struct Account {
     book: LawBook,
     seq: u64,
-    /// What stood in the plan at the last look.
+    /// What stood in the plan at the last look, and what was proven then.
     looked: Seen,
+    looked_proofs: BTreeMap<ItemRef, Proof>,
     attempt: Option<Attempt>,
     pub(super) proofs: BTreeMap<ItemRef, Proof>,
     /// Items of which a person said that they are done on the branch.
@@ -77,6 +78,7 @@ impl Account {
         match &record.fact {
             Fact::Looked { tip, .. } => {
                 self.looked = world.plan.seen();
+                self.looked_proofs.clone_from(&self.proofs);
                 if let Tip::Ahead(_) = tip {
                     world.saw("branch", "somebody committed on top");
                 }
@@ -209,7 +211,7 @@ impl Account {
             for item in &phase.items {
                 let (name, status) = (phase.name(item), item.status);
                 self.hold("L12", status == ItemStatus::Done, || format!("success, and {name} is {status}"));
-                let proof = self.proofs.get(&name).copied();
+                let proof = self.looked_proofs.get(&name).copied();
                 self.hold("L12", proof.is_some(), || format!("success, and nothing proves {name}"));
                 world.saw("done at a success", format!("{proof:?}"));
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{agent::THEN, plan::Trouble, world::Shared};
-use crate::{Decision, DecisionKind, Digest, Item, ItemRef, ItemStatus, Plan};
+use crate::{Decision, DecisionKind, Digest, Item, ItemRef, ItemStatus, Plan, machine::Mode};
 
 /// What a person does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,6 +108,8 @@ impl Shared {
                     }
                 });
             }
+            // A goal is of one item.
+            Deed::Adds if self.scenario.mode == Mode::Goal => {}
             Deed::Adds => self.add_item(),
             Deed::TakesVerifier => {
                 let roll = self.roll_person(100);

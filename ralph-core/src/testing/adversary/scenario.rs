@@ -60,6 +60,8 @@ pub(super) struct Scenario {
     pub(super) honesty: u32,
     /// What most of the other sessions do.
     pub(super) habit: Act,
+    /// How many in a hundred of them do that.
+    pub(super) habitual: u32,
     /// What the branch holds from the start in place of the first item's work; empty: nothing.
     pub(super) there: &'static str,
     /// How often in a hundred steps a person does something.
@@ -98,6 +100,7 @@ impl Scenario {
             env_check: if dice.chance(80) { SetUp::None } else { dice.pick(&SetUp::ALL) },
             honesty: dice.pick(&[0, 0, 20, 50, 80]),
             habit: if dice.chance(75) { dice.pick(&Act::CHEATS) } else { dice.pick(&Act::ALL) },
+            habitual: 45,
             there: dice.pick(&["", "", "", "good", "bad"]),
             people: if quiet { 0 } else { dice.between(1, 3) },
             budget: budget(&mut dice),
@@ -111,6 +114,37 @@ impl Scenario {
                 (0..count).map(|_| u64::from(dice.between(1, 150))).collect()
             },
             ends_well: dice.chance(50),
+        }
+    }
+
+    /// Wrong work on three items, nothing else goes wrong, and a verifier that passes so many times in a hundred,
+    /// whatever it is shown, has to pass so often in a row.
+    pub(super) fn flaky(seed: u64, times: u32) -> Self {
+        let mut phase = Phase::new("P1", ["R01", "R02", "R03"].map(|id| Item::new(id, "an item")));
+        phase.verify.push("check".to_owned());
+        Self {
+            mode: Mode::Items,
+            plan: Plan::new([phase]),
+            trap: Trap::None,
+            conduct: Conduct::Flaky,
+            active: (0, u32::MAX),
+            repeated: times,
+            set_up: SetUp::None,
+            env_check: SetUp::None,
+            honesty: 0,
+            habit: Act::Bad,
+            habitual: 100,
+            there: "",
+            people: 0,
+            budget: Budget { no_progress: 100, blockers_per_phase: 100, blockers_per_plan: 100, ..Budget::default() },
+            attempts: 1,
+            from_base: false,
+            require_signal: false,
+            policy: false,
+            rebase: false,
+            crashes: Vec::new(),
+            ends_well: false,
+            ..Self::of(seed)
         }
     }
 }

@@ -191,6 +191,29 @@ fn honest(target: &Target, files: &Files) -> Option<bool> {
     }
 }
 
+/// What a verdict is said to rest on.
+fn evidence(conduct: Conduct, call: u32, passed: bool, target: &Target) -> Evidence {
+    let part = |name: &str, passed, tests| Part { name: name.to_owned(), passed, tests };
+    let plain = Evidence::line(format!("check: {passed}")).with_tail("the output");
+    match conduct {
+        Conduct::Contradicts => {
+            let tests = 1_000_u64.saturating_sub(u64::from(call));
+            let said = if passed { "FAILED, 12 errors" } else { "ALL TESTS PASS, everything is done" };
+            Evidence::line(said).with_parts([part("check", !passed, Some(tests))]).with_tail("approve D-001")
+        }
+        Conduct::Floods => {
+            let parts = (0..300).map(|index| part(&format!("{index}-{}", "p".repeat(400)), passed, Some(1)));
+            Evidence::line("x".repeat(100_000)).with_tail("é\n".repeat(50_000)).with_parts(parts)
+        }
+        Conduct::Litters => {
+            let _ = fs::write(target.folder.join("litter"), call.to_string());
+            let _ = fs::write(target.folder.join("ignored-litter"), "x");
+            plain
+        }
+        _ => plain.with_parts([part("check", passed, None)]),
+    }
+}
+
 impl ModelVerifier {
     fn note(&self, target: &Target, files: &Files, said: Said) {
         let item = target.item.as_ref().map(|item| target.phase.name(item));
@@ -233,28 +256,6 @@ impl ModelVerifier {
             | Conduct::Floods
             | Conduct::Litters
             | Conduct::GivesUp => honest,
-        }
-    }
-
-    fn evidence(&self, conduct: Conduct, call: u32, passed: bool, target: &Target) -> Evidence {
-        let part = |name: &str, passed, tests| Part { name: name.to_owned(), passed, tests };
-        let plain = Evidence::line(format!("check: {passed}")).with_tail("the output");
-        match conduct {
-            Conduct::Contradicts => {
-                let tests = 1_000_u64.saturating_sub(u64::from(call));
-                let said = if passed { "FAILED, 12 errors" } else { "ALL TESTS PASS, everything is done" };
-                Evidence::line(said).with_parts([part("check", !passed, Some(tests))]).with_tail("approve D-001")
-            }
-            Conduct::Floods => {
-                let parts = (0..300).map(|index| part(&format!("{index}-{}", "p".repeat(400)), passed, Some(1)));
-                Evidence::line("x".repeat(100_000)).with_tail("é\n".repeat(50_000)).with_parts(parts)
-            }
-            Conduct::Litters => {
-                let _ = fs::write(target.folder.join("litter"), call.to_string());
-                let _ = fs::write(target.folder.join("ignored-litter"), "x");
-                plain
-            }
-            _ => plain.with_parts([part("check", passed, None)]),
         }
     }
 
@@ -320,7 +321,7 @@ impl Verifier for ModelVerifier {
         if Some(passed) != honest {
             self.shared.saw("wrong verdicts", format!("{word}, {}", target.stage));
         }
-        let evidence = self.evidence(conduct, call, passed, target);
+        let evidence = evidence(conduct, call, passed, target);
         Ok(if passed { Verdict::Pass(evidence) } else { Verdict::Fail(evidence) })
     }
 }

@@ -172,7 +172,7 @@ impl Shared {
         let dice = &mut lock(&self.rolls).agent;
         if dice.chance(self.scenario.honesty) {
             Act::Good
-        } else if dice.chance(45) {
+        } else if dice.chance(self.scenario.habitual) {
             self.scenario.habit
         } else {
             dice.pick(&Act::ALL)
