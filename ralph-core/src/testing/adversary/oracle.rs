@@ -37,6 +37,8 @@ pub(super) struct Account {
     looked: Seen,
     looked_proofs: BTreeMap<ItemRef, Proof>,
     attempt: Option<Attempt>,
+    /// Whether its work was accepted.
+    landed: bool,
     pub(super) proofs: BTreeMap<ItemRef, Proof>,
     /// Items of which a person said that they are done on the branch.
     claimed: BTreeSet<ItemRef>,
@@ -87,6 +89,7 @@ impl Account {
                 self.began.insert(attempt.id.item.phase.clone(), record.seq);
                 self.finished.remove(&attempt.id.item.phase);
                 self.attempt = Some(attempt.clone());
+                self.landed = false;
                 world.saw("attempts", format!("{:?}", attempt.origin));
             }
             Fact::TookIn { answer, .. } => {
@@ -154,6 +157,7 @@ impl Account {
             world.saw("accepted, and not really done", format!("{conduct:?}"));
             self.hold("L1", !conduct.is_sound(), || format!("{item} was accepted, and is not done in {revision}"));
         }
+        self.landed = true;
         self.proofs.insert(item.clone(), Proof::Accepted);
     }
 
@@ -164,6 +168,10 @@ impl Account {
         let Some(attempt) = self.attempt.clone().filter(|attempt| attempt.id.item == *item) else {
             return self.broken("L1", format!("{item} was marked done without an attempt"));
         };
+        // A record that is read after a crash may be older than what a person did meanwhile.
+        if self.landed {
+            return;
+        }
         let base = Some(&attempt.base);
         let passed = |judged: &[Judgement]| {
             !judged.is_empty() && judged.iter().all(|one| one.said == Said::Pass && one.revision.as_ref() == base)
