@@ -82,7 +82,8 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             format!("  ✗ {item}'s own verifier passes before there is any work: {summary} ({})", seconds(*took_ms))
         }
         Fact::Tidied { work: Some(work), usage, took_ms, .. } => {
-            format!("  tidied: {} ({}{})", count(work.stat.files, "file"), seconds(*took_ms), cost(usage))
+            let files = count(work.stat.files, "file");
+            format!("  tidied: {files}; dropped if anything is worse ({}{})", seconds(*took_ms), cost(usage))
         }
         Fact::Tidied { work: None, why, usage, took_ms, .. } => {
             format!("  clean-up dropped: {why} ({}{})", seconds(*took_ms), cost(usage))

@@ -43,6 +43,8 @@ pub(crate) struct Overview {
     phases: Vec<PhaseRow>,
     /// The questions that wait for a person.
     pending: Vec<Waiting>,
+    /// The verifiers that passed and failed the very same content.
+    flaky: Vec<String>,
     items: Vec<Row>,
     /// Whether the phase that is worked on has open items. Those of later phases are open as they should be.
     #[serde(skip)]
@@ -215,6 +217,7 @@ impl Overview {
             unpublished: machine.unpublished(),
             phases: phases.collect(),
             pending: known.pending.iter().map(Waiting::new).collect(),
+            flaky: machine.flaky().map(str::to_owned).collect(),
             items,
             open,
         }
@@ -237,6 +240,7 @@ impl Overview {
         if self.unpublished {
             page.push_str("\nNot pushed: the last push failed; the next accepted item or run tries again.\n");
         }
+        self.flaky(&mut page);
         self.cost(&mut page);
         self.next(&mut page);
         page
@@ -338,6 +342,16 @@ impl Overview {
             )
         };
         self.open && self.stop.as_ref().is_some_and(left_none)
+    }
+
+    fn flaky(&self, page: &mut String) {
+        if self.flaky.is_empty() {
+            return;
+        }
+        let _ = writeln!(page, "\nFlaky: passed and failed the very same content");
+        for name in &self.flaky {
+            let _ = writeln!(page, "  {}", printable(name));
+        }
     }
 
     fn cost(&self, page: &mut String) {

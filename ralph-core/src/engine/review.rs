@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    effects::{CLEAN, Call, Done, Seams, WORK, bounded, seal},
+    bounds::bounded,
+    effects::{CLEAN, Call, Done, Seams, WORK, seal},
     folders::{Standing, end_of},
 };
 use crate::{

@@ -6,6 +6,7 @@ use crate::{
     journal::Record,
     machine::{Fact, VerifyOutcome},
     vcs::Tip,
+    verify::Stage,
 };
 
 /// How much of it is shown in a page.
@@ -64,6 +65,7 @@ impl Baseline<'_> {
 /// let said = Fact::Verified {
 ///     stage: Stage::Base,
 ///     revision: Some(base.clone()),
+///     own: None,
 ///     outcome: VerifyOutcome::Fail,
 ///     summary: "make: exit 2".into(),
 ///     tail: String::new(),
@@ -91,7 +93,7 @@ impl Baselines {
             // A run that is taken up stands where it stood.
             Fact::Opened { .. } => self.green = None,
             Fact::CancelAsked | Fact::Stopped { .. } => {}
-            Fact::Verified { stage: crate::verify::Stage::Base, revision, outcome, summary, tail, .. } => {
+            Fact::Verified { stage: Stage::Base, own: None, revision, outcome, summary, tail, .. } => {
                 let ahead = self.looked.take()?;
                 let red = *outcome == VerifyOutcome::Fail;
                 let on_good_work = red && ahead && (self.green == Some(true) || self.accepted);

@@ -66,7 +66,7 @@ impl Verifier for Flood {
         "flood"
     }
     async fn verify(&self, _: &Target, _: &Cx) -> Result<Verdict, VerifyError> {
-        let part = |index: usize| Part { name: format!("{index}{}", "p".repeat(1_000)), passed: false, tests: None };
+        let part = |index: usize| Part::new(format!("{index}{}", "p".repeat(1_000)), false);
         let parts: Vec<Part> = (0..1_000).map(part).collect();
         let long = "x".repeat(1 << 20);
         Ok(Verdict::Fail(Evidence::line(long.clone()).with_tail(long).with_parts(parts)))

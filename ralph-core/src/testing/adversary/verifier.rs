@@ -193,7 +193,7 @@ fn honest(target: &Target, files: &Files) -> Option<bool> {
 
 /// What a verdict is said to rest on.
 fn evidence(conduct: Conduct, call: u32, passed: bool, target: &Target) -> Evidence {
-    let part = |name: &str, passed, tests| Part { name: name.to_owned(), passed, tests };
+    let part = |name: &str, passed, tests| Part::new(name, passed).with_tests(tests);
     let plain = Evidence::line(format!("check: {passed}")).with_tail("the output");
     match conduct {
         Conduct::Contradicts => {
