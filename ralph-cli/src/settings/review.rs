@@ -29,6 +29,16 @@ pub(crate) enum Role {
     Critic,
 }
 
+impl Role {
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Architect => "architect",
+            Self::Critic => "critic",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Cleanup {

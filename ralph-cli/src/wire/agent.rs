@@ -7,9 +7,10 @@ use ralph_agents::{
     SpawnBudgeted, spawn,
     wrap::{Fallback, Named, Priced, Recorded, Replay, Tiers},
 };
-use ralph_core::{AgentBackend, AgentError, Capabilities, chain};
+use ralph_core::{AgentBackend, AgentError, Capabilities, Reviewer as _, chain};
 
 use ralph_vcs::DEFAULT_KEEP;
+use ralph_verify::AgentReviewer;
 
 use crate::{
     error::CliError,
@@ -17,15 +18,35 @@ use crate::{
     settings::{Agent, Backend, Permissions, Reports, Settings},
 };
 
-/// The agent that the settings name, put together.
+/// Everybody who has sessions, put together.
 pub(crate) struct Wired {
     pub(crate) agent: Arc<dyn AgentBackend>,
-    /// The variables that its sessions see beyond the basics, by name.
+    /// What tidies work that passed twice, where that is wanted.
+    pub(crate) cleanup: Option<Arc<dyn AgentBackend>>,
+    /// What may veto it.
+    pub(crate) reviewer: Option<AgentReviewer>,
+    /// The variables that sessions see beyond the basics, by name.
     pub(crate) variables: BTreeSet<String>,
 }
 
-/// The agent that the settings name: with its models for tiers, its prices, and another one for when it is out.
+impl Wired {
+    /// Who has sessions besides the agent that works, and for what.
+    pub(crate) fn asides(&self) -> Vec<(&'static str, &str)> {
+        let tidies = self.cleanup.iter().map(|agent| ("clean-up", agent.name()));
+        tidies.chain(self.reviewer.iter().map(|reviewer| ("review", reviewer.name()))).collect()
+    }
+}
+
+/// The agent that the settings name, and those who tidy and review.
 pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Wired, CliError> {
+    let mut wired = working(settings, project)?;
+    wired.cleanup = super::review::cleanup(settings, project, &mut wired)?;
+    wired.reviewer = super::review::review(settings, project, &mut wired)?;
+    Ok(wired)
+}
+
+/// The agent that works: with its models for tiers, its prices, and another one for when it is out.
+pub(super) fn working(settings: &Settings, project: &Project) -> Result<Wired, CliError> {
     let agent = &settings.agent;
     let Some(kind) = agent.backend else {
         return Err(CliError::usage(
@@ -52,7 +73,7 @@ pub(crate) fn agent(settings: &Settings, project: &Project) -> Result<Wired, Cli
         }
         None => agent,
     };
-    Ok(Wired { agent, variables: parts.variables })
+    Ok(Wired { agent, cleanup: None, reviewer: None, variables: parts.variables })
 }
 
 /// What backends are made of.

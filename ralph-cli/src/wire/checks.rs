@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_core::Item;
-use ralph_verify::checks::{Checks, UnknownCheck};
+use ralph_verify::checks::Checks;
 
 use crate::{
     error::CliError,
@@ -25,24 +25,27 @@ pub(crate) fn requires_red(settings: &Settings) -> bool {
     says(settings, Item::REQUIRE_RED) && !says(settings, "-require-red")
 }
 
+/// Whether what test runners say may lower a verdict.
+pub(crate) fn test_evidence(settings: &Settings) -> bool {
+    (says(settings, "default") || says(settings, "test-evidence")) && !says(settings, "-test-evidence")
+}
+
 /// Whether the list of checks has this entry.
-pub(super) fn says(settings: &Settings, entry: &str) -> bool {
+fn says(settings: &Settings, entry: &str) -> bool {
     settings.verify.checks.iter().any(|known| known.trim().trim_start_matches('+') == entry)
 }
 
-/// Items whose `Checks:` name what there is not, each with the file that it is in.
-pub(crate) fn unknown<'a>(
-    checks: &Checks,
-    plan: &PlanFile,
-    read: &'a ReadPlan,
-) -> Vec<(String, &'a Item, UnknownCheck)> {
+/// Items whose `Checks:` mean nothing, each with the file that it is in and why: a name that no check has, or one that is
+/// about a verifier of the item's own where it has none.
+pub(crate) fn bad<'a>(checks: &Checks, plan: &PlanFile, read: &'a ReadPlan) -> Vec<(String, &'a Item, String)> {
     let mut found = Vec::new();
     for phase in &read.plan.phases {
         let file = plan.prd_of(&phase.id, read.master.as_ref());
         for item in &phase.items {
-            if let Err(unknown) = checks.validate(&item.checks) {
-                found.push((file.clone(), &**item, unknown));
-            }
+            let unknown = checks.validate(&item.checks).err().map(|unknown| unknown.to_string());
+            let idle = item.requires_red() == Some(true) && item.verify.is_empty();
+            let idle = idle.then(|| "`require-red` is about the item's own `Verify:`, and it has none".to_owned());
+            found.extend(unknown.or(idle).map(|why| (file.clone(), &**item, why)));
         }
     }
     found

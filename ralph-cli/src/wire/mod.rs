@@ -15,8 +15,7 @@ use ralph_verify::{
 };
 
 pub(crate) use agent::{Wired, agent};
-pub(crate) use checks::{checks, requires_red, unknown as unknown_checks};
-pub(crate) use review::{cleanup, review};
+pub(crate) use checks::{bad as bad_checks, checks, requires_red, test_evidence};
 
 use crate::{
     error::CliError,
@@ -76,9 +75,7 @@ fn shell(settings: &Settings) -> Shell {
 
 /// The verifier of the plan's commands.
 pub(crate) fn verifier(settings: &Settings) -> CommandVerifier {
-    let says = |name: &str| checks::says(settings, name);
-    let evidence = (says("default") || says("test-evidence")) && !says("-test-evidence");
-    CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm).test_evidence(evidence)
+    CommandVerifier::new(shell(settings)).confirm(settings.verify.confirm).test_evidence(test_evidence(settings))
 }
 
 pub(crate) fn setup(settings: &Settings) -> SetupVerifier {

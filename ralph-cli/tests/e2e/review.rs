@@ -74,6 +74,25 @@ fn another_agent_may_review_in_another_role() {
     assert!(ended.stderr.contains("review: critic (command) approves"), "{}", ended.stderr);
 }
 
+/// Whoever judges is part of what a plan was approved with.
+#[test]
+fn an_approval_covers_the_reviewer() {
+    let scratch = Scratch::new(1);
+    scratch.write(
+        "ralph-loop/MASTER-PLAN.md",
+        "# Plan\n\nPhase P1 — One\n  PRD: ralph-loop/PRD-P1.md\n  Auto-Gate: test -d .\n",
+    );
+    let args = ["run", "ralph-loop/MASTER-PLAN.md"];
+    scratch.settings(ON);
+    let signed = scratch.ralph(&["approve", "--by", "lead", "--yes"]);
+    assert!(signed.status.success(), "{}", signed.stderr);
+    let text = scratch.read("ralph-loop/ralph.toml").replace("enabled = true", "enabled = false");
+    scratch.write("ralph-loop/ralph.toml", text);
+    let ended = scratch.ralph(&args);
+    assert_eq!(ended.status.code(), Some(17), "{}", ended.stderr);
+    assert!(ended.stderr.contains("review"), "{}", ended.stderr);
+}
+
 #[test]
 fn settings_that_cannot_be_are_refused_before_anything() {
     for (settings, words) in [
@@ -149,6 +168,11 @@ fn a_verifier_that_passes_before_any_work_is_a_question_where_red_is_required() 
     assert!(said.status.success(), "{}", said.stderr);
     scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.sessions().len(), 1);
+
+    // One without a verifier of its own cannot be asked.
+    let scratch = Scratch::new(1);
+    scratch.prd("# One\nVerify: test -d .\n\n- [ ] R01: make the file\n  Checks: require-red\n");
+    scratch.run(&[]).refused(&["PRD-P1.md:4", "the item's own `Verify:`", "it has none"]);
 
     // The control: one that is red before, for every item by the settings.
     let scratch = Scratch::new(1);

@@ -1,5 +1,6 @@
 //! `ralph check --list`: the checks of candidates.
 
+use ralph_core::Item;
 use serde::Serialize;
 
 use crate::{args, error::CliError, output, project::Project, report::SCHEMA_VERSION, settings, wire};
@@ -24,6 +25,11 @@ pub(super) fn list(project: &Project, args: &args::Check) -> Result<u8, CliError
     let listed = wire::checks(&settings)?.list().into_iter();
     let mut checks: Vec<Listed> =
         listed.map(|check| Listed { name: check.name, on: check.on, about: check.about }).collect();
+    let says = |name: &str, about: &str, on| Listed { name: name.to_owned(), on, about: about.to_owned() };
+    let evidence = "fewer tests than on the base, more ignored, runs without a result: a fail, whatever the exit";
+    checks.push(says("test-evidence", evidence, wire::test_evidence(&settings)));
+    let red = "an item's own `Verify:` must fail before there is any work; one that passes is a question";
+    checks.push(says(Item::REQUIRE_RED, red, wire::requires_red(&settings)));
     checks.push(Listed {
         name: "protected".to_owned(),
         on: true,

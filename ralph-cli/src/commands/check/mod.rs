@@ -253,9 +253,9 @@ impl Looking<'_> {
         };
         let Some((path, read)) = read else { return };
         let plan = PlanFile::open(self.project, path, &settings.verify);
-        for (file, item, unknown) in wire::unknown_checks(&checks, &plan, read) {
+        for (file, item, why) in wire::bad_checks(&checks, &plan, read) {
             let file = self.project.relative(Path::new(&file));
-            self.problem(Found::new("checks", unknown.to_string()).at(&file, item.line).of(item));
+            self.problem(Found::new("checks", why).at(&file, item.line).of(item));
         }
     }
 

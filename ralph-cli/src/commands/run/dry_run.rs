@@ -34,6 +34,7 @@ pub(super) fn dry_run(prepared: &Prepared) -> Result<(), CliError> {
         ),
         ("tier", settings.agent.tiers.tiering().of(&phase, &item, 1).to_string()),
     ];
+    rows.extend(prepared.agent.asides().into_iter().map(|(what, who)| (what, who.to_owned())));
     rows.extend(phase.setup.iter().map(|command| ("set-up", command.clone())));
     rows.extend(phase.env_check.iter().map(|command| ("env check", command.clone())));
     rows.extend(item.verify.iter().chain(&phase.verify).map(|command| ("verifier", command.clone())));

@@ -143,11 +143,11 @@ fn build(prepared: &Prepared, held: &Held, verifier: &CommandVerifier) -> Result
         ralph = ralph.gate(policy);
     }
     ralph = ralph.gate(wire::checks(settings)?);
-    if let Some(agent) = wire::cleanup(settings, project, &prepared.agent.agent)? {
-        ralph = ralph.cleanup(agent);
+    if let Some(agent) = &prepared.agent.cleanup {
+        ralph = ralph.cleanup(Arc::clone(agent));
     }
-    if let Some(reviewer) = wire::review(settings, project, &prepared.agent.agent)? {
-        ralph = ralph.review(reviewer);
+    if let Some(reviewer) = &prepared.agent.reviewer {
+        ralph = ralph.review(reviewer.clone());
     }
     if let Some(publish) = &prepared.publish {
         ralph = ralph.publish(Arc::clone(publish));
@@ -169,6 +169,9 @@ async fn greet(prepared: &Prepared, held: &Held, json: bool) {
         let seen: Vec<&str> = prepared.agent.variables.iter().map(String::as_str).collect();
         let seen = if seen.is_empty() { "none beyond the basics".to_owned() } else { seen.join(", ") };
         note(&format!("agent {}; variables that it sees: {seen}", prepared.agent.agent.name()));
+        for (what, who) in prepared.agent.asides() {
+            note(&format!("{what} {who}"));
+        }
         if settings.agent.permissions == Permissions::All {
             note("the agent may do anything (permissions = \"all\"), and nothing confines it to its workspace");
         }

@@ -68,13 +68,11 @@ pub(super) async fn prepare(directory: &Path, args: &args::Run) -> Result<Prepar
     }
     let agent = wire::agent(&settings, &project)?;
     wire::refuse_what_it_cannot(&settings, &*agent.agent)?;
-    wire::review(&settings, &project, &agent.agent)?;
-    wire::cleanup(&settings, &project, &agent.agent)?;
     wire::policies(&settings)?;
     let checks = wire::checks(&settings)?;
-    if let Some((file, item, unknown)) = wire::unknown_checks(&checks, &plan, &read).into_iter().next() {
+    if let Some((file, item, why)) = wire::bad_checks(&checks, &plan, &read).into_iter().next() {
         let file = project.relative(Path::new(&file));
-        return Err(CliError::usage(format!("{file}:{}: {}: {unknown}", item.line, item.id)));
+        return Err(CliError::usage(format!("{file}:{}: {}: {why}", item.line, item.id)));
     }
     wire::prompt(&settings, &project, &looped)?;
     let info = info(&project, &settings, &path, &read);
