@@ -22,17 +22,29 @@ pub(crate) fn checks(settings: &Settings) -> Result<Checks, CliError> {
 
 /// Whether every item with a verifier of its own must see it fail first.
 pub(crate) fn requires_red(settings: &Settings) -> bool {
-    says(settings, Item::REQUIRE_RED) && !says(settings, "-require-red")
+    is_on(settings, Item::REQUIRE_RED, false)
 }
 
 /// Whether what test runners say may lower a verdict.
 pub(crate) fn test_evidence(settings: &Settings) -> bool {
-    (says(settings, "default") || says(settings, "test-evidence")) && !says(settings, "-test-evidence")
+    is_on(settings, "test-evidence", true)
 }
 
-/// Whether the list of checks has this entry.
-fn says(settings: &Settings, entry: &str) -> bool {
-    settings.verify.checks.iter().any(|known| known.trim().trim_start_matches('+') == entry)
+/// Whether what is no check of candidates is on, by the rules of [`Checks`].
+fn is_on(settings: &Settings, name: &str, by_default: bool) -> bool {
+    let entries: Vec<&str> = settings.verify.checks.iter().map(|entry| entry.trim()).collect();
+    let changes = !entries.is_empty() && entries.iter().all(|entry| entry.starts_with(['-', '+']));
+    entries.iter().fold(changes && by_default, |on, entry| {
+        let (out, named) = match entry.strip_prefix('-') {
+            Some(named) => (true, named.trim()),
+            None => (false, entry.trim_start_matches('+').trim()),
+        };
+        match named {
+            "default" if by_default => !out,
+            named if named == name => !out,
+            _ => on,
+        }
+    })
 }
 
 /// Items whose `Checks:` mean nothing, each with the file that it is in and why: a name that no check has, or one that is
@@ -57,4 +69,30 @@ fn secrets() -> Vec<(String, String)> {
     let all =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     all.filter(|(name, value)| is_secret(name) && !Path::new(value).exists()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_check_follows_the_rules_of_checks() {
+        let on = |checks: &[&str]| {
+            let mut settings = Settings::default();
+            settings.verify.checks = checks.iter().map(|&check| check.to_owned()).collect();
+            (test_evidence(&settings), requires_red(&settings))
+        };
+        for (checks, expected) in [
+            (&["default"][..], (true, false)),
+            (&[], (false, false)),
+            (&["secrets"], (false, false)),
+            (&["-secrets"], (true, false)),
+            (&["+require-red"], (true, true)),
+            (&["default", "require-red", "-test-evidence"], (false, true)),
+            (&["test-evidence"], (true, false)),
+            (&["default", " require-red ", "- require-red"], (true, false)),
+        ] {
+            assert_eq!(on(checks), expected, "{checks:?}");
+        }
+    }
 }
