@@ -138,7 +138,7 @@ impl Review {
 /// As an agent's: `Err` means that no review took place and nothing was spent.
 ///
 /// # Implementing
-/// `ralph_verify::AgentReviewer` makes one of any agent. One by hand:
+/// Run `ralph_core::reviewer_conformance!` (feature `testing`) on yours. `ralph_verify::AgentReviewer` makes one of any agent. One by hand:
 /// ```
 /// use ralph_core::{
 ///     AgentError, Candidate, Capabilities, Cx, Opinion, Remark, Review, Reviewer, async_trait,

@@ -94,6 +94,13 @@ time = \"8h\"
 [run]
 # attempts = 2
 # branch = \"ralph/{plan}\"
+
+# Another session looks at what the verifiers passed, and may veto it; one tidies it before. Both cost.
+# [review]
+# enabled = true
+# role = \"critic\"
+# [cleanup]
+# enabled = true
 ";
 
 /// A text as TOML has it.

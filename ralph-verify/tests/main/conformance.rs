@@ -27,3 +27,30 @@ ralph_core::verifier_conformance!(async || {
         Some(Arc::new(CommandVerifier::new(shell).also(script)))
     })
 });
+
+/// A reviewer that is made of an agent.
+mod reviewer {
+    use super::*;
+    use ralph_core::testing::{
+        ScriptedAgent,
+        suites::reviewer::{Behaviour, ReviewerFixture},
+        turn,
+    };
+    use ralph_verify::AgentReviewer;
+
+    fn says(verdict: &str, met: bool) -> String {
+        let criterion = |number: u8| format!(r#"{{"number": {number}, "met": {met}, "evidence": "greeting:1"}}"#);
+        format!(r#"{{"verdict": "{verdict}", "criteria": [{}, {}]}}"#, criterion(1), criterion(2))
+    }
+
+    ralph_core::reviewer_conformance!(async || ReviewerFixture::new(|behaviour| {
+        let turn = match behaviour {
+            Behaviour::Approves => turn().signals(&says("approve", true)),
+            Behaviour::Vetoes => turn().signals(&says("reject", false)),
+            Behaviour::SaysNothing => turn().says("I had a look."),
+            Behaviour::Hangs => turn().hangs(),
+            _ => return None,
+        };
+        Some(Arc::new(AgentReviewer::new(ScriptedAgent::new([turn]))))
+    }));
+}

@@ -323,7 +323,7 @@ fn check_out(files: &Files, folder: &Path) -> io::Result<()> {
 }
 
 #[derive(Debug)]
-struct Held(Files);
+pub(super) struct Held(pub(super) Files);
 
 #[async_trait]
 impl Tree for Held {

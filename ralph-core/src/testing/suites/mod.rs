@@ -42,6 +42,7 @@ mod heartbeat;
 pub mod journal;
 pub mod plan_source;
 pub mod rebase;
+pub mod reviewer;
 pub mod vcs;
 pub mod verifier;
 
