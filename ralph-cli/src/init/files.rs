@@ -95,11 +95,13 @@ time = \"8h\"
 # attempts = 2
 # branch = \"ralph/{plan}\"
 
-# Another session looks at what the verifiers passed, and may veto it; one tidies it before. Both cost.
-# [review]
+[review]
+# Another session looks at what the verifiers passed, and may veto it. It costs.
 # enabled = true
 # role = \"critic\"
-# [cleanup]
+
+[cleanup]
+# A session tidies what the verifiers passed; all of it is verified again.
 # enabled = true
 ";
 
