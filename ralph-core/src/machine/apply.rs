@@ -305,13 +305,9 @@ impl Machine {
     }
 
     fn gated(&mut self, work: Work, revision: Revision, ruling: &Ruling, by: &[Objection]) -> Lane {
-        if *ruling == Ruling::Open {
-            return Lane::Trial(work, Round::Candidate);
+        if let Some(untidied) = self.untidied(&work).filter(|_| *ruling != Ruling::Open) {
+            return untidied;
         }
-        let work = match self.untidied(work) {
-            Ok(lane) => return lane,
-            Err(work) => work,
-        };
         match ruling {
             Ruling::Open => Lane::Trial(work, Round::Candidate),
             Ruling::Closed(why) => {

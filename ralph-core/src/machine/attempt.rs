@@ -186,13 +186,10 @@ impl Machine {
         } else if at == Round::Candidate {
             self.tainted.clean = false;
         }
-        let work = match outcome {
-            VerifyOutcome::Pass if flaky.is_none() => work,
-            _ => match self.untidied(work) {
-                Ok(lane) => return lane,
-                Err(work) => work,
-            },
-        };
+        let passed = outcome == VerifyOutcome::Pass && flaky.is_none();
+        if let Some(untidied) = self.untidied(&work).filter(|_| !passed) {
+            return untidied;
+        }
         if let Some(why) = flaky {
             let fate = self.refused(&work, why);
             return self.part(work, fate);

@@ -61,18 +61,12 @@ impl Machine {
         Lane::Trial(tidy, Round::Workspace)
     }
 
-    /// The work as it was before a clean-up that anything speaks against; what is no clean-up's comes back as it is.
-    pub(super) fn untidied(&self, mut work: Work) -> Result<Lane, Work> {
-        match work.cleaning {
-            Cleaning::Done(before) => match before.revision.clone() {
-                Some(revision) => Ok(self.to_review(Work { cleaning: Cleaning::Dropped, ..*before }, revision)),
-                None => Err(*before),
-            },
-            cleaning @ (Cleaning::Not | Cleaning::Dropped) => {
-                work.cleaning = cleaning;
-                Err(work)
-            }
-        }
+    /// Where the work as it was before a clean-up goes, once anything speaks against what was made of it. `None`: it was
+    /// not tidied.
+    pub(super) fn untidied(&self, work: &Work) -> Option<Lane> {
+        let Cleaning::Done(before) = &work.cleaning else { return None };
+        let revision = before.revision.clone()?;
+        Some(self.to_review(Work { cleaning: Cleaning::Dropped, ..Work::clone(before) }, revision))
     }
 
     pub(super) fn reviewed(&mut self, work: Work, revision: Revision, unclear: u32, told: &Told<'_>) -> Lane {

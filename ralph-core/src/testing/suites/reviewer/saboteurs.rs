@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Behaviour, ReviewerFixture};
+use super::{super::run_law, Behaviour, ReviewerFixture};
 use crate::{AgentError, Candidate, Capabilities, Cx, Opinion, Remark, Review, Reviewer, SessionEnd};
 
 /// What is wrong with a reviewer.
@@ -86,31 +86,25 @@ fn fixture(fault: Fault) -> ReviewerFixture {
 
 crate::reviewer_conformance!(async || fixture(Fault::None));
 
-mod saboteurs {
-    use crate::testing::suites::{reviewer, run_law};
+/// One test for each fault: the law finds it, and says so.
+macro_rules! found {
+    ($($name:ident: $law:ident, $fault:ident, $words:literal;)*) => { $(
+        #[test]
+        #[should_panic(expected = $words)]
+        fn $name() {
+            run_law(super::$law(fixture(Fault::$fault)));
+        }
+    )* };
+}
 
-    use super::*;
-
-    /// One test for each fault: the law finds it, and says so.
-    macro_rules! found {
-        ($($name:ident: $law:ident, $fault:ident, $words:literal;)*) => { $(
-            #[test]
-            #[should_panic(expected = $words)]
-            fn $name() {
-                run_law(reviewer::$law(fixture(Fault::$fault)));
-            }
-        )* };
-    }
-
-    found! {
-        forgets_criteria: an_approval_is_whole, ForgetsCriteria, "the approval is not whole";
-        has_no_evidence: an_approval_is_whole, NoEvidence, "the approval is not whole";
-        mixes_criteria_up: an_approval_is_whole, OtherOrder, "on other criteria, or in another order";
-        forgets_titles: a_title_is_a_criterion, ForgetsTitles, "the title was not judged";
-        vetoes_silently: a_veto_says_why, SilentVeto, "does not say why";
-        makes_an_opinion_up: no_opinion_is_none, MakesOneUp, "made of nothing";
-        takes_silence_for_an_error: no_opinion_is_none, NothingIsAnError, "is no error";
-        is_deaf: cancel_ends_it, Deaf, "waited in vain";
-        approves_when_cancelled: cancel_ends_it, ApprovesWhenCancelled, "a review that was cancelled";
-    }
+found! {
+    forgets_criteria: an_approval_is_whole, ForgetsCriteria, "the approval is not whole";
+    has_no_evidence: an_approval_is_whole, NoEvidence, "the approval is not whole";
+    mixes_criteria_up: an_approval_is_whole, OtherOrder, "on other criteria, or in another order";
+    forgets_titles: a_title_is_a_criterion, ForgetsTitles, "the title was not judged";
+    vetoes_silently: a_veto_says_why, SilentVeto, "does not say why";
+    makes_an_opinion_up: no_opinion_is_none, MakesOneUp, "made of nothing";
+    takes_silence_for_an_error: no_opinion_is_none, NothingIsAnError, "is no error";
+    is_deaf: cancel_ends_it, Deaf, "waited in vain";
+    approves_when_cancelled: cancel_ends_it, ApprovesWhenCancelled, "a review that was cancelled";
 }
