@@ -18,4 +18,5 @@ mod fresh;
 mod hooks;
 mod outages;
 mod permissions;
+mod review;
 mod three_items;

@@ -61,6 +61,7 @@ impl Api for Anthropic {
 /// The tool in Claude Code's words, which wants whole paths.
 fn call(tool: &Tool, body: &Value) -> (&'static str, Value) {
     match tool {
+        Tool::Answer(answer) => ("StructuredOutput", answer.clone()),
         Tool::Shell(command) => ("Bash", json!({"command": command, "description": "A step of the script"})),
         Tool::Write { path, content } => {
             let said = text_of(&body["system"]) + &text_of(&body["messages"]);

@@ -32,6 +32,8 @@ pub(super) enum Tool {
     Write { path: String, content: String },
     /// Run a command.
     Shell(String),
+    /// Give the answer that a schema asks for.
+    Answer(Value),
 }
 
 /// Says this, and has nothing more to do.
@@ -48,6 +50,11 @@ pub(super) fn writes(path: &str, content: &str) -> Turn {
 /// Runs a command.
 pub(super) fn runs(command: &str) -> Turn {
     Turn::Reply { text: "I run a command.".to_owned(), tool: Some(Tool::Shell(command.to_owned())) }
+}
+
+/// Answers as the schema asks, by the tool that there is for that.
+pub(super) fn answers(answer: Value) -> Turn {
+    Turn::Reply { text: "I answer.".to_owned(), tool: Some(Tool::Answer(answer)) }
 }
 
 /// The provider has too much to do.

@@ -60,6 +60,8 @@ fn call(tool: &Tool, number: usize) -> Value {
             let patch = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch");
             format!("text(await tools.apply_patch({}));", json!(patch))
         }
+        // Codex has none: its last message is the answer.
+        Tool::Answer(answer) => format!("text({});", json!(answer.to_string())),
         Tool::Shell(command) => format!("text(await tools.exec_command({}));", json!({"cmd": command})),
     };
     json!({"type": "custom_tool_call", "id": format!("ctc_{number}"), "call_id": format!("call_{number}"), "name": "exec", "namespace": "functions",
