@@ -185,9 +185,13 @@ fn every_test_that_the_page_of_reports_names_is_there() {
                 Some(start) => format!("fn {start}"),
                 None => format!("fn {function}("),
             };
-            let file = format!("{}.rs", module.replace("::", "/"));
+            let module = module.replace("::", "/");
+            let files = [format!("{module}.rs"), format!("{module}/mod.rs")];
             let is_there = folders(krate.unwrap_or_default()).iter().any(|folder| {
-                std::fs::read_to_string(crates.join(folder).join(&file)).is_ok_and(|text| text.contains(&needle))
+                let holds = |file: &String| {
+                    std::fs::read_to_string(crates.join(folder).join(file)).is_ok_and(|text| text.contains(&needle))
+                };
+                files.iter().any(holds)
             });
             if !is_there {
                 missing.push(format!("{} {}", krate.unwrap_or_default(), parts[index]));
