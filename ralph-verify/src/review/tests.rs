@@ -60,6 +60,28 @@ fn review(reviewer: &AgentReviewer, work: &Candidate) -> Result<Review, AgentErr
 
 const APPROVES: &str = r#"{"verdict": "approve", "criteria": [{"number": 1, "met": true, "evidence": "a:1"}]}"#;
 
+/// Comparing such files to the end takes minutes, during which nothing could end the run.
+#[test]
+fn two_long_files_that_have_little_in_common_are_not_compared_for_ever() {
+    let lines = |step: u32, of: u32| (0..60_000).map(|i| format!("{}\n", i * step % of)).collect::<String>();
+    let work = work(&[], &[("big", &lines(7919, 97))], &[("big", &lines(6007, 101))]);
+    let agent = ScriptedAgent::new([turn().signals(APPROVES)]);
+    let from = std::time::Instant::now();
+    review(&AgentReviewer::new(agent.clone()), &work).unwrap();
+    assert!(from.elapsed() < Duration::from_secs(60), "{:?}", from.elapsed());
+    assert!(agent.briefs()[0].prompt.contains("(big and what follows is too much"));
+}
+
+#[test]
+fn a_change_of_kind_alone_is_said_in_words() {
+    let mut work = work(&[], &[("a", "x")], &[("a", "x")]);
+    let (before, after) = (Some(EntryKind::File), Some(EntryKind::Executable));
+    work.changes = [Change { path: b"a".to_vec(), before, after }].into();
+    let agent = ScriptedAgent::new([turn().signals(APPROVES)]);
+    review(&AgentReviewer::new(agent.clone()), &work).unwrap();
+    assert!(agent.briefs()[0].prompt.contains("(a: a file is now an executable)"));
+}
+
 #[test]
 fn a_session_is_told_everything_and_what_it_says_is_data() {
     let before = [("src/a.rs", "fn a() {}\n"), ("gone.txt", "old\n")];
