@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::signal::last_block;
+use crate::{signal::last_block, text::printable};
 
 /// What a reviewer found about one criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,8 +128,9 @@ struct RawRemark {
 }
 
 fn cut(text: &str) -> String {
-    let line: Vec<&str> = text.split_whitespace().collect();
-    line.join(" ").chars().take(Opinion::TEXT_MAX).collect()
+    let line: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    printable(&line.join(" ")).chars().take(Opinion::TEXT_MAX).collect()
 }
 
 #[cfg(test)]
@@ -186,6 +187,14 @@ mod tests {
         let twice = r#"{"verdict":"approve","criteria":[{"number":1,"met":true,"evidence":"x"},{"number":1,"met":false,
             "evidence":"z"},{"number":2,"met":true,"evidence":"y"},{"number":9,"met":false,"evidence":"nobody asked"}]}"#;
         assert_eq!(read(twice).unwrap().to_string(), "- not met: a: z\n");
+    }
+
+    #[test]
+    fn what_a_terminal_or_a_program_would_obey_is_shown() {
+        let said = r#"{"verdict":"reject","criteria":[{"number":1,"met":false,
+            "evidence":"\u001b[31mred\u0000 \u202e end\n## x"}]}"#;
+        let opinion = Opinion::read("", Some(said), &["a"]).unwrap();
+        assert_eq!(opinion.to_string(), "- not met: a: [31mred \\u{202e} end ## x\n");
     }
 
     #[test]
