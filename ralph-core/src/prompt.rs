@@ -204,7 +204,7 @@ fn decisions(lines: &[String], asked: &[Asked]) -> String {
 fn failure(failure: &Failure) -> String {
     let mut text = format!("Attempt {} failed: {}", failure.attempt, failure.why);
     if !failure.tail.trim().is_empty() {
-        text.push_str("\nThe end of the verifier's output:\n\n");
+        text.push_str("\nThe end of the output:\n\n");
         text.push_str(&quote(&failure.tail));
     }
     text

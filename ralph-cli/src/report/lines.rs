@@ -83,7 +83,7 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
         }
         Fact::Tidied { work: Some(work), usage, took_ms, .. } => {
             let files = count(work.stat.files, "file");
-            format!("  tidied: {files}; dropped if anything is worse ({}{})", seconds(*took_ms), cost(usage))
+            format!("  tidied, {files} in all; dropped if anything is worse ({}{})", seconds(*took_ms), cost(usage))
         }
         Fact::Tidied { work: None, why, usage, took_ms, .. } => {
             format!("  clean-up dropped: {why} ({}{})", seconds(*took_ms), cost(usage))

@@ -117,7 +117,7 @@ fn a_clean_up_is_verified_again_and_one_commit_results() {
     let ended = scratch.run(&[]).stopped("SUCCESS", 0);
     assert_eq!(scratch.git(&["show", &format!("{}:R01.txt", scratch.branch)]), "made");
     assert_eq!((scratch.commits().len(), scratch.trailers("Ralph-Attempt")), (1, vec!["1".to_owned()]));
-    assert!(ended.stderr.contains("tidied: 1 file"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("tidied, 1 file in all"), "{}", ended.stderr);
     let prompt = scratch.note("cleanup");
     assert!(prompt.contains("- `R01.txt`") && prompt.contains("make the file"), "{prompt}");
     assert!(scratch.of_run("iterations/0001/cleanup-prompt.md").contains("R01.txt"));

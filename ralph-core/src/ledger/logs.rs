@@ -341,11 +341,9 @@ impl Story {
         if let Some(kept) = &iteration.kept {
             text.push_str(&format!("\nThe work is kept as `{}`.\n", quote::line(kept, SUMMARY_MAX)));
         }
-        for (what, said) in [
-            ("Why", &iteration.why),
-            ("What the agent said", &self.summary),
-            ("The end of the verifier's output", &self.output),
-        ] {
+        for (what, said) in
+            [("Why", &iteration.why), ("What the agent said", &self.summary), ("The end of the output", &self.output)]
+        {
             let block = quote::block(said, OUTPUT_LINES, OUTPUT_WIDTH);
             if !block.is_empty() {
                 text.push_str(&format!("\n{what}:\n\n{block}"));

@@ -11,6 +11,7 @@ use crate::{
     machine::{Attempt, End, Fact, Iteration, Machine, Origin, Refusal, VerifyOutcome},
     plan::{ItemStatus, Plan},
     stop::{Stop, StopReason},
+    vcs::DiffStat,
 };
 
 /// How long texts of other people may be in a line, in characters.
@@ -314,6 +315,16 @@ fn outcome(iteration: &Iteration) -> String {
     line
 }
 
+/// How much is changed.
+fn much(stat: &DiffStat) -> String {
+    let files = if stat.files == 1 { "file" } else { "files" };
+    let lines = match (stat.added, stat.removed) {
+        (Some(added), Some(removed)) => format!(" (+{added} −{removed} lines)"),
+        _ => String::new(),
+    };
+    format!("{} {files}{lines}", stat.files)
+}
+
 /// What a fact says of the session under way.
 fn judged(page: &mut String, fact: &Fact) {
     let mut block = "";
@@ -341,11 +352,7 @@ fn judged(page: &mut String, fact: &Fact) {
             }
         }
         Fact::Captured { stat, findings, .. } => {
-            let files = if stat.files == 1 { "file" } else { "files" };
-            let _ = write!(page, "- it changed {} {files}", stat.files);
-            if let (Some(added), Some(removed)) = (stat.added, stat.removed) {
-                let _ = write!(page, " (+{added} −{removed} lines)");
-            }
+            let _ = write!(page, "- it changed {}", much(stat));
             page.push('\n');
             for finding in findings {
                 let _ = writeln!(page, "- not taken in: {}", text(&finding.to_string()));
@@ -362,7 +369,7 @@ fn judged(page: &mut String, fact: &Fact) {
             block = tail;
         }
         Fact::Tidied { work: Some(work), agent, .. } => {
-            let _ = writeln!(page, "- {} tidied it: {} files", text(agent), work.stat.files);
+            let _ = writeln!(page, "- {} tidied it: in all it changes {} now", text(agent), much(&work.stat));
         }
         Fact::Tidied { work: None, why, .. } => {
             let _ = writeln!(page, "- the clean-up was dropped: {}", text(why));

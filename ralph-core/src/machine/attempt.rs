@@ -198,7 +198,8 @@ impl Machine {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
                 None if self.stays_open() && work.revision.is_none() => self.round_over(&work, None),
                 None => {
-                    let matter = changed_nothing(&work, summary);
+                    let failure = self.current.as_ref().and_then(|current| current.failure.as_ref());
+                    let matter = changed_nothing(&work, summary, failure);
                     self.part(work, Fate::Parked(Box::new(matter)))
                 }
                 Some(_) => self.to_gates(work),
@@ -463,7 +464,7 @@ fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
 }
 
 /// What a person is asked where a session left things as they were and the verifier passes all the same.
-fn changed_nothing(work: &Work, summary: &str) -> Matter {
+fn changed_nothing(work: &Work, summary: &str, failure: Option<&Failure>) -> Matter {
     let item = &work.attempt.id.item.item;
     if work.revision.is_none() {
         let text = format!("The session changed nothing, and the verifier passes already ({summary}). Is {item} done?");
@@ -471,8 +472,10 @@ fn changed_nothing(work: &Work, summary: &str) -> Matter {
         return Matter { question, sense: Sense::AlreadyDone, gates: Vec::new() };
     }
     // The work of an earlier attempt, which failed for another reason than its verifier.
-    let text =
-        format!("The session added nothing to the work of an earlier attempt, which passes ({summary}). Is it right?");
+    let failed = failure.map_or_else(String::new, |failure| format!(" It was turned down before: {}.", failure.why));
+    let text = format!(
+        "The session added nothing to the work of an earlier attempt, which passes ({summary}).{failed} Is it right?"
+    );
     let question = Question::new(DecisionKind::Choice, text).with_options(["accept the work", "start again"]);
     Matter { question, sense: Sense::Work, gates: Vec::new() }
 }
