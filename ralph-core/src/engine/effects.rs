@@ -151,7 +151,9 @@ impl Seams {
             }
             Effect::Review { .. } => self.review(effect, call).await,
             Effect::VerifyPlan { revision, retired } => self.verify_plan(revision, retired, call).await,
-            Effect::Judge { attempt, revision, opened } => self.judge(attempt, revision, opened, call).await,
+            Effect::Judge { attempt, revision, bases, opened } => {
+                self.judge(attempt, (revision, bases), opened, call).await
+            }
             Effect::JudgePhase { phase, revision, opened, retired } => {
                 self.judge_phase(phase, revision, opened, retired, call).await
             }

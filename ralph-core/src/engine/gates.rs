@@ -24,39 +24,46 @@ impl Seams {
     pub(super) async fn judge(
         &self,
         attempt: &Attempt,
-        revision: &Revision,
+        (revision, bases): (&Revision, &[Revision]),
         opened: &[Objection],
         call: &Call<'_>,
     ) -> Done {
         let from = self.clock.monotonic();
         let (phase, item) = self.item(attempt, &call.cx).await?;
-        let boundary = Boundary::Item(ItemBoundary {
-            run: call.run.clone(),
-            phase,
-            item,
-            revision: revision.clone(),
-            tree: self.vcs.tree(revision, &call.cx).await?,
-            base_tree: self.vcs.tree(&attempt.base, &call.cx).await?,
-            changes: self.vcs.changes(&attempt.base, revision, &call.cx).await?.into(),
-        });
+        let tree = self.vcs.tree(revision, &call.cx).await?;
+        let mut boundaries = Vec::new();
+        for base in bases {
+            boundaries.push(Boundary::Item(ItemBoundary {
+                run: call.run.clone(),
+                phase: Arc::clone(&phase),
+                item: Arc::clone(&item),
+                revision: revision.clone(),
+                tree: Arc::clone(&tree),
+                base_tree: self.vcs.tree(base, &call.cx).await?,
+                changes: self.vcs.changes(base, revision, &call.cx).await?.into(),
+            }));
+        }
         let (mut asked, mut by): (Option<Question>, Vec<Objection>) = (None, Vec::new());
         let judged = |ruling, by, took_ms| {
             Ok(Fact::Judged { phase: None, ruling: bounds::ruling(ruling), by, opened: opened.to_vec(), took_ms })
         };
-        for gate in &self.gates {
-            let ruling = gate.judge(&boundary, &call.cx).await?;
-            let Some(objection) = objection(&**gate, &ruling).filter(|objection| !opened.contains(objection)) else {
-                continue;
-            };
-            match ruling {
-                Ruling::Open => {}
-                closed @ Ruling::Closed(_) => return judged(closed, vec![objection], self.since(from)),
-                Ruling::Ask(question) => {
-                    asked = Some(match asked {
-                        None => question,
-                        Some(before) => before.and(&question),
-                    });
-                    by.push(objection);
+        for boundary in &boundaries {
+            for gate in &self.gates {
+                let ruling = gate.judge(boundary, &call.cx).await?;
+                let Some(objection) = objection(&**gate, &ruling).filter(|objection| !opened.contains(objection))
+                else {
+                    continue;
+                };
+                match ruling {
+                    Ruling::Open => {}
+                    closed @ Ruling::Closed(_) => return judged(closed, vec![objection], self.since(from)),
+                    Ruling::Ask(question) => {
+                        asked = Some(match asked {
+                            None => question,
+                            Some(before) => before.and(&question),
+                        });
+                        by.push(objection);
+                    }
                 }
             }
         }

@@ -161,6 +161,8 @@ pub enum Effect {
         attempt: Attempt,
         /// Its candidate.
         revision: Revision,
+        /// What it is compared with, one after the other: what the work started from, and what a clean-up did.
+        bases: Vec<Revision>,
         /// What a person approved of it.
         opened: Vec<Objection>,
     },

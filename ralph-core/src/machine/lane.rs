@@ -32,6 +32,18 @@ pub(super) struct Work {
     pub(super) cleaning: Cleaning,
 }
 
+impl Work {
+    /// What it is compared with. A clean-up must not take back of the work what the base knows nothing of, such as its
+    /// new tests.
+    pub(super) fn bases(&self) -> Vec<Revision> {
+        let untidied = match &self.cleaning {
+            Cleaning::Done(before) => before.revision.clone(),
+            Cleaning::Not | Cleaning::Dropped => None,
+        };
+        std::iter::once(self.attempt.base.clone()).chain(untidied).collect()
+    }
+}
+
 /// Whether a session tidied the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Cleaning {

@@ -131,6 +131,7 @@ impl Machine {
                 Effect::Judge {
                     attempt: work.attempt.clone(),
                     revision: revision.clone(),
+                    bases: work.bases(),
                     opened: self.opened(&work.attempt.id.item),
                 },
             ),
