@@ -103,16 +103,18 @@ impl Machine {
         if sitting.sessions >= budget.sessions {
             return exhausted(format!("sessions: {} of {}", sitting.sessions, budget.sessions));
         }
-        match budget.cost {
-            Some(limit) if self.spent.cost >= limit => {
-                return exhausted(format!("cost_usd: {} of {limit}", self.spent.cost));
-            }
-            _ => {}
-        }
-        match budget.tokens {
-            Some(limit) if self.spent.tokens >= limit => exhausted(format!("tokens: {} of {limit}", self.spent.tokens)),
-            _ => None,
-        }
+        self.paid_out()
+    }
+
+    /// Which of the budgets that sessions are paid from is spent.
+    pub(super) fn paid_out(&self) -> Option<Stop> {
+        let (budget, spent) = (&self.rules.budget, &self.spent);
+        let what = match (budget.cost, budget.tokens) {
+            (Some(limit), _) if spent.cost >= limit => format!("cost_usd: {} of {limit}", spent.cost),
+            (_, Some(limit)) if spent.tokens >= limit => format!("tokens: {} of {limit}", spent.tokens),
+            _ => return None,
+        };
+        Some(Stop::new(StopReason::BudgetExhausted, what))
     }
 
     /// Whether too many items are blocked.

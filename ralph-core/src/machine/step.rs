@@ -170,17 +170,21 @@ impl Machine {
                     cost_limit: self.cost_left(),
                 },
             ),
-            Lane::Reviewing { work, revision, .. } => self.ask(
-                format!("{}/{}", key(&work.attempt.id, "review"), self.facts),
-                Effect::Review {
-                    attempt: work.attempt.clone(),
-                    revision: revision.clone(),
-                    stat: work.stat,
-                    reserve: self.reserve(self.cost_left()),
-                    cost_limit: self.cost_left(),
-                    outages: self.sitting.outages,
-                },
-            ),
+            // One that was interrupted is charged before anything is said about the budget.
+            Lane::Reviewing { work, revision, .. } => match self.paid_out().filter(|_| !self.redelivered) {
+                Some(reason) => stop(Stop { detail: format!("{}; a review is due", reason.detail), ..reason }),
+                None => self.ask(
+                    format!("{}/{}", key(&work.attempt.id, "review"), self.facts),
+                    Effect::Review {
+                        attempt: work.attempt.clone(),
+                        revision: revision.clone(),
+                        stat: work.stat,
+                        reserve: self.reserve(self.cost_left()),
+                        cost_limit: self.cost_left(),
+                        outages: self.sitting.outages,
+                    },
+                ),
+            },
             Lane::Proven(work, revision) => self.ask(
                 key(&work.attempt.id, "accept"),
                 Effect::Accept { attempt: work.attempt.clone(), revision: revision.clone() },
