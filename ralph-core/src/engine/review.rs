@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     bounds::bounded,
-    effects::{CLEAN, Call, Done, Seams, WORK, seal},
+    effects::{Call, Done, REVIEW, Seams, WORK, seal},
     folders::{Standing, end_of},
 };
 use crate::{
@@ -148,7 +148,10 @@ impl Seams {
         };
         let summary = match (&opinion, outcome) {
             (Some(opinion), VerifyOutcome::Fail) => format!("{by} rejects it: {}", reasons(opinion)),
-            (Some(opinion), _) => format!("{by} approves, with evidence for {} criteria", opinion.remarks.len()),
+            (Some(opinion), _) => match opinion.remarks.len() {
+                1 => format!("{by} approves, with evidence for 1 criterion"),
+                several => format!("{by} approves, with evidence for {several} criteria"),
+            },
             (None, _) => format!("{by} came to no opinion: {why}"),
         };
         Ok(Fact::Reviewed {
@@ -177,9 +180,12 @@ impl Seams {
             return Ok(Err("a review is due, and there is no reviewer".to_owned()));
         };
         let (phase, item) = self.item(attempt, &call.cx).await?;
-        let placed = self.vcs.place(CLEAN, revision, Caches::Keep, &call.cx).await?;
+        let folder = match self.stand(REVIEW, revision, Caches::Keep, &phase, Some(attempt), call).await? {
+            Standing::Ready(folder) => folder,
+            Standing::Unready(why) | Standing::Unplaceable(why) => return Ok(Err(why)),
+        };
         let candidate = Candidate {
-            folder: placed.folder,
+            folder,
             run: call.run.clone(),
             phase,
             item,

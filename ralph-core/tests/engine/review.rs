@@ -6,8 +6,9 @@ use std::{
 };
 
 use ralph_core::{
-    AgentError, Budget, Candidate, Capabilities, Cx, ItemStatus, MemoryDecisions, MemoryJournal, Opinion, Remark,
-    Review, Reviewer, RunError, RunId, SessionEnd, StopReason, Trouble, Usage, Usd, async_trait,
+    AgentError, Boundary, Budget, Candidate, Capabilities, Cx, Gate, GateError, ItemStatus, MemoryDecisions,
+    MemoryJournal, Opinion, Remark, Review, Reviewer, Ruling, RunError, RunId, SessionEnd, StopReason, Trouble, Usage,
+    Usd, async_trait,
     testing::{ScriptedAgent, turn},
     verifier,
 };
@@ -279,6 +280,68 @@ fn a_gate_that_objects_to_the_tidied_work_drops_the_clean_up() {
         assert_eq!(outcome.stop.reason, StopReason::Success);
         assert_eq!(world.vcs.files()["gate"], b"open");
     }
+}
+
+/// A clean-up is compared with the work as well, since the base does not have what the work brings.
+#[test]
+fn a_clean_up_may_not_take_back_what_the_work_brought() {
+    /// Refuses work that lacks a file of what it is compared with.
+    #[derive(Debug)]
+    struct Keeps;
+    #[async_trait]
+    impl Gate for Keeps {
+        fn name(&self) -> &str {
+            "keeps"
+        }
+        async fn judge(&self, boundary: &Boundary, _cx: &Cx) -> Result<Ruling, GateError> {
+            let Boundary::Item(at) = boundary else { return Ok(Ruling::Open) };
+            let gone = at.changes.iter().any(|change| change.after.is_none());
+            Ok(if gone { Ruling::Closed("a file is gone".to_owned()) } else { Ruling::Open })
+        }
+    }
+    for (tidy, kept) in [(turn().removes("test"), true), (turn().writes("test", "t"), true)] {
+        let world = World::new(1, [turn().writes("a", "good").writes("test", "test")]);
+        let outcome = run(world.ralph().gate(Keeps).cleanup(ScriptedAgent::new([tidy])));
+        assert_eq!(outcome.stop.reason, StopReason::Success);
+        assert_eq!(world.vcs.files().contains_key("test"), kept);
+    }
+    // The control: nobody keeps it.
+    let world = World::new(1, [turn().writes("a", "good").writes("test", "test")]);
+    run(world.ralph().cleanup(ScriptedAgent::new([turn().removes("test")])));
+    assert!(!world.vcs.files().contains_key("test"));
+}
+
+/// What a reviewer leaves in its checkout is in no verdict.
+#[test]
+fn a_reviewer_looks_where_no_verdict_is_made() {
+    let world = World::new(2, [turn().writes("a", "1"), turn().writes("a", "2")]);
+    let judged = Arc::new(Mutex::new(Vec::new()));
+    let at = Arc::clone(&judged);
+    let check = verifier("check", move |target| {
+        at.lock().unwrap().push(target.to_owned());
+        Ok(true)
+    });
+    let critic = Critic::new([Says::Approve, Says::Approve]);
+    assert_eq!(run(world.ralph_with(check).review(critic.clone())).stop.reason, StopReason::Success);
+    let judged = judged.lock().unwrap();
+    assert!(judged.len() >= 4 && critic.asked().iter().all(|work| !judged.contains(&work.folder)), "{judged:?}");
+}
+
+#[test]
+fn a_spent_budget_ends_the_run_before_a_review_and_loses_nothing() {
+    let world = World::new(1, [turn().writes("a", "1").costs("0.30")]);
+    let journal = MemoryJournal::new();
+    let ralph = |critic: &Critic, limit| {
+        world.ralph().review(critic.clone()).budget(costs_at_most(limit)).journal(journal.clone(), RunId::new("run"))
+    };
+    let critic = Critic::new([]);
+    let stop = run(ralph(&critic, 300_000)).stop;
+    assert_eq!(stop.reason, StopReason::BudgetExhausted);
+    assert!(stop.detail.contains("cost_usd") && stop.detail.contains("a review is due"), "{}", stop.detail);
+    // With more to spend the same work is reviewed.
+    let critic = Critic::new([Says::Approve]);
+    assert_eq!(run(ralph(&critic, 500_000)).stop.reason, StopReason::Success);
+    assert_eq!((world.agent.briefs().len(), critic.asked().len()), (1, 1));
 }
 
 #[test]
