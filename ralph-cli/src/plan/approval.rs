@@ -16,23 +16,10 @@ pub(crate) fn coverage(settings: &Settings) -> Coverage {
         .with("verify.checks", list(&verify.checks))
         .with("verify.broken_exits", format!("{:?}", verify.broken_exits))
         .with("verify.keep", list(&verify.keep))
-        .with("review", review(settings))
+        .with("review", settings.review.words())
         .with("policy.dependencies", policy.dependencies.name())
         .with("policy.security", list(&policy.security))
         .with("policy.database", list(&policy.database))
         .with("policy.public_api", list(&policy.public_api))
         .with("policy.protected", list(&policy.protected))
-}
-
-/// Who may veto, as one text; empty where nobody may.
-fn review(settings: &Settings) -> String {
-    let review = &settings.review;
-    if !review.enabled {
-        return String::new();
-    }
-    let agent = review.agent.as_ref().map_or_else(String::new, |other| {
-        let model = other.model.as_deref().unwrap_or_default();
-        format!("{} {} {model}", other.backend.name(), other.command.join(" "))
-    });
-    format!("{}\n{agent}\n{}", review.role.name(), review.thorough.join("\n"))
 }

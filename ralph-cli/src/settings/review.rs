@@ -21,6 +21,27 @@ impl Default for Review {
     }
 }
 
+impl Review {
+    /// Who reviews, line by line, as a person approves it.
+    pub(crate) fn words(&self) -> String {
+        if !self.enabled {
+            return "off".to_owned();
+        }
+        let role = match self.role {
+            Role::Architect => "architect",
+            Role::Critic => "critic",
+        };
+        let agent = match &self.agent {
+            None => "the agent that works".to_owned(),
+            Some(Other { backend, command, model }) => {
+                let words = [backend.name()].into_iter().chain(command.iter().map(String::as_str));
+                words.chain(model.as_deref()).collect::<Vec<_>>().join(" ")
+            }
+        };
+        format!("{role}: {agent}\nthorough: {}", self.thorough.join(", "))
+    }
+}
+
 /// From which side a reviewer looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,20 +50,25 @@ pub(crate) enum Role {
     Critic,
 }
 
-impl Role {
-    /// As it is written.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Architect => "architect",
-            Self::Critic => "critic",
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Cleanup {
     pub(crate) enabled: bool,
     /// Another agent than the one that works.
     pub(crate) agent: Option<Other>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reviews_is_approved_in_words() {
+        assert_eq!(Review::default().words(), "off");
+        let review: Review = toml::from_str(
+            "enabled = true\nrole = \"critic\"\nagent = { backend = \"command\", command = [\"x\", \"-p\"], model = \"m\" }",
+        )
+        .unwrap();
+        assert_eq!(review.words(), "critic: command x -p m\nthorough: default");
+    }
 }

@@ -13,8 +13,8 @@ struct Listed {
     about: String,
 }
 
-/// What looks at candidates beside the verifiers. The policy of protected paths asks where the others fail the attempt; it
-/// is listed with them, since people look for it here.
+/// What looks at candidates beside the verifiers. The policy of protected paths and the look at items before any work ask
+/// where the others fail the attempt; they are listed with them, since people look for them here.
 pub(super) fn list(project: &Project, args: &args::Check) -> Result<u8, CliError> {
     #[derive(Debug, Serialize)]
     struct List {
@@ -43,7 +43,9 @@ pub(super) fn list(project: &Project, args: &args::Check) -> Result<u8, CliError
     for Listed { name, on, about } in &checks {
         page.push_str(&format!("{} {name:<15} {about}\n", if *on { "on " } else { "off" }));
     }
-    page.push_str("\nAn item takes one out with `Checks: -name`, and `verify.checks` for all of them.\n");
+    page.push_str(
+        "\nAn item puts one in with `Checks: +name` and takes one out with `Checks: -name`; `verify.checks` says it for all.\n",
+    );
     output::print(&page)?;
     Ok(0)
 }
