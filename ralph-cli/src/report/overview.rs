@@ -352,6 +352,7 @@ impl Overview {
         for name in &self.flaky {
             let _ = writeln!(page, "  {}", printable(name));
         }
+        page.push_str("  `ralph check --calibrate 20` measures; once put right, `ralph run --new` judges afresh\n");
     }
 
     fn cost(&self, page: &mut String) {

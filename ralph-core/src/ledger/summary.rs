@@ -170,7 +170,8 @@ impl<'a> Summary<'a> {
             section(page, "Flaky verifiers", flaky.map(|name| format!("- `{}`", text(name))));
             page.push_str(
                 "\nThey passed and failed the very same content; nothing that they failed was accepted. \
-                 `ralph check --calibrate 20` measures them.\n",
+                 `ralph check --calibrate 20` measures them. Where what made one fail is put right, such as a service \
+                 that was down, `ralph run --new` judges afresh.\n",
             );
         }
     }
