@@ -16,8 +16,8 @@ use crate::{
     id::{AttemptId, Digest, Revision, RunId},
 };
 
-/// A folder in which something is placed. Each lane has two, so that what is judged a second time is out of the
-/// agent's reach.
+/// A folder in which something is placed. Each lane has its own, so that what is judged a second time is out of the
+/// agents' reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Site {
@@ -28,6 +28,11 @@ pub enum Site {
     },
     /// Where candidates are judged.
     Clean {
+        /// Which lane; 0 where there is one.
+        lane: u16,
+    },
+    /// Where reviewers look: an agent was there, and what it leaves in build caches must be in no verdict.
+    Review {
         /// Which lane; 0 where there is one.
         lane: u16,
     },

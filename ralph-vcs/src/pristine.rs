@@ -15,7 +15,7 @@ impl GitVcs {
         cx: &Cx,
     ) -> Result<(), VcsError> {
         // Later revisions are our own, and what an agent does to its attributes is its work.
-        if self.memory().unseen.as_ref() != Some(revision) || matches!(site, Site::Clean { .. }) {
+        if self.memory().unseen.as_ref() != Some(revision) || !matches!(site, Site::Work { .. }) {
             return Ok(());
         }
         if self.has_attributes(state)? {

@@ -68,6 +68,7 @@ impl SiteState {
         let (lane, name) = match site {
             Site::Work { lane } => (lane, "work"),
             Site::Clean { lane } => (lane, "clean"),
+            Site::Review { lane } => (lane, "review"),
         };
         let folder = sites.join("lanes").join(lane.to_string());
         Self {

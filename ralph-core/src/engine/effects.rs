@@ -115,8 +115,7 @@ struct Told<'a> {
 
 pub(super) const WORK: Site = Site::Work { lane: 0 };
 pub(super) const CLEAN: Site = Site::Clean { lane: 0 };
-/// Where reviewers look. An agent was there: what it leaves in build caches must be in no verdict.
-pub(super) const REVIEW: Site = Site::Clean { lane: u16::MAX };
+pub(super) const REVIEW: Site = Site::Review { lane: 0 };
 
 pub(super) type Done = Result<Fact, BoxError>;
 

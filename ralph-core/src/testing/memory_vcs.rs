@@ -347,6 +347,7 @@ impl Vcs for MemoryVcs {
         let (kind, lane) = match site {
             Site::Work { lane } => ("work", lane),
             Site::Clean { lane } => ("clean", lane),
+            Site::Review { lane } => ("review", lane),
         };
         self.0.root.join(format!("{kind}-{lane}"))
     }

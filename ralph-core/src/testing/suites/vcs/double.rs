@@ -104,7 +104,8 @@ impl Double {
     fn root(&self, site: Site) -> PathBuf {
         let (name, lane) = match site {
             Site::Clean { lane } if !self.is(Break::HasOneSite) => ("clean", lane),
-            Site::Work { lane } | Site::Clean { lane } => ("work", lane),
+            Site::Review { lane } if !self.is(Break::HasOneSite) => ("review", lane),
+            Site::Work { lane } | Site::Clean { lane } | Site::Review { lane } => ("work", lane),
         };
         let lane = if self.is(Break::HasOneLane) { 0 } else { lane };
         self.folder.join(format!("{lane}-{name}"))
