@@ -67,15 +67,15 @@ impl Machine {
         {
             comeback.on_branch = None;
         }
-        // Its phase has work again, which nobody has approved: whatever it had come to.
+        // There is work again, which nobody has approved: whatever its phase had come to.
         self.phases.finished.remove(&spec.item.phase);
-        self.phases.opened.remove(&spec.item.phase);
+        self.phases.opened.clear();
         // It is worked on again: its verifier counts again.
         self.phases.retired.remove(&spec.item);
         if let Some(limit) = spec.max_blockers {
             self.sitting.max_blockers.insert(spec.item.phase.clone(), limit);
         }
-        self.to_attempt(spec)
+        self.overtaken_questions().unwrap_or_else(|| self.to_attempt(spec))
     }
 
     /// What is left of the phase at hand waits for a person, or is blocked.

@@ -56,6 +56,14 @@ impl Machine {
         Lane::Withdrawing { ids, why: why.to_owned(), then: Box::new(then) }
     }
 
+    /// Takes back what was asked about gates before there was work again: an answer would be about other work.
+    pub(super) fn overtaken_questions(&self) -> Option<Lane> {
+        let gates = self.pending.iter().filter(|(_, pending)| matches!(pending.about, About::Gates { .. }));
+        let ids: Vec<DecisionId> = gates.map(|(id, _)| id.clone()).collect();
+        let why = "an item is worked on again, and the gate is asked about what comes of it".to_owned();
+        (!ids.is_empty()).then(|| Lane::Withdrawing { ids, why, then: Box::default() })
+    }
+
     /// The gates have ruled.
     pub(super) fn ruled(&mut self, spec: PhaseSpec, ruling: &Ruling, by: &[Objection]) -> Lane {
         match ruling {

@@ -87,7 +87,9 @@ pub struct LawBook {
     answered: BTreeSet<ItemRef>,
     /// Items whose work, or whose state on the branch, a person approved, or the branch overtook.
     may_return: BTreeSet<ItemRef>,
-    /// Phases about which a person answered.
+    /// The questions that were asked since work last began.
+    recent: BTreeSet<DecisionId>,
+    /// Whether a person agreed to one of them that is about a phase.
     answered_phases: bool,
     /// The phase that the last look found at its end.
     at_gates: Option<PhaseSpec>,
@@ -246,6 +248,7 @@ impl LawBook {
                 if let Some((picked, row)) = self.picked.as_ref().filter(|(picked, _)| item.as_ref() == Some(picked)) {
                     self.rows.insert(picked.clone(), row.clone());
                 }
+                self.recent.insert(id.clone());
                 self.pending.insert(id.clone(), item.clone());
             }
             Fact::TookIn { answer, .. } => self.took_in(answer),
@@ -376,6 +379,8 @@ impl LawBook {
         self.untidied = None;
         self.gate_objects = false;
         self.confirmed = false;
+        self.recent.clear();
+        self.answered_phases = false;
         self.passed.clear();
         self.parks = false;
         self.signalled = false;
@@ -486,7 +491,7 @@ impl LawBook {
             }
             Some(_) => {}
             None => {
-                self.answered_phases = true;
+                self.answered_phases |= agrees && self.recent.contains(id);
                 if answer.reply == Reply::Continue {
                     self.since_checkpoint = 0;
                 }

@@ -155,6 +155,38 @@ fn a_gate_that_says_something_else_is_asked_again() {
     }
 }
 
+/// Whoever approves what was asked before an item was worked on again has not seen that work.
+#[test]
+fn an_approval_is_of_the_work_that_was_asked_about() {
+    for (answered, began) in [("before the work", ""), ("during the session", "/session"), ("after it", "/mark/")] {
+        let operator = Operator::new([manual("P1")]);
+        assert_eq!(operator.go(1).0, StopReason::ManualGate);
+        operator.plan.edit(|plan| {
+            let phase = std::sync::Arc::make_mut(&mut plan.phases[0]);
+            std::sync::Arc::make_mut(&mut phase.items[0]).status = ItemStatus::Open;
+        });
+        let late = operator.decisions.clone();
+        let say = move || late.answer(&"D-001".into(), "approve", "lead", std::time::UNIX_EPOCH);
+        if answered == "before the work" {
+            say().unwrap();
+        }
+        let (ralph, _) = operator.ralph(1);
+        let ralph = ralph.observe(move |event: &ralph_core::Event| match event {
+            ralph_core::Event::Began { step, .. } if !began.is_empty() && step.contains(began) => {
+                // It may have been taken back by then.
+                let _ = say();
+            }
+            _ => {}
+        });
+        assert_eq!(run(ralph).stop.reason, StopReason::ManualGate, "{answered}");
+        assert_eq!((operator.finished(), operator.vcs.branch().len()), (0, 3), "{answered}");
+        let waits: Vec<_> = operator.decisions.pending().into_iter().map(|(id, _)| id.to_string()).collect();
+        assert_eq!(waits, ["D-002"], "{answered}");
+        operator.say("D-002", "approve");
+        assert_eq!(operator.go(0).0, StopReason::Success, "{answered}");
+    }
+}
+
 #[test]
 fn a_closed_auto_gate_asks_once_and_is_tried_again_by_every_run() {
     let operator = Operator::new([phase("P1")]);

@@ -186,6 +186,18 @@ fn l3_a_gate_is_opened_by_nobody() {
 }
 
 #[test]
+fn l3_a_gate_is_opened_by_who_was_asked_before_the_work() {
+    assert_found_in_phases("L3", |records| {
+        let opened = |fact: &Fact| matches!(fact, Fact::Judged { phase: Some(_), opened, .. } if !opened.is_empty());
+        let judged = position(records, opened);
+        let is_answer = |record: &Record| matches!(record.fact, Fact::TookIn { .. });
+        let answer = records[..judged].iter().rposition(is_answer).unwrap();
+        let began = position(records, |fact| matches!(fact, Fact::Began { .. }));
+        records.insert(answer, records[began].clone());
+    });
+}
+
+#[test]
 fn l3_work_comes_back_for_another_row() {
     assert_found_in_phases("L3", |records| {
         let returns = |fact: &Fact| matches!(fact, Fact::Began { attempt } if attempt.origin == Origin::Kept);

@@ -44,7 +44,9 @@ pub(super) struct Account {
     claimed: BTreeSet<ItemRef>,
     /// The record with which the last attempt at a phase's items began.
     began: BTreeMap<PhaseId, u64>,
-    /// The record with which a phase's approval was taken in.
+    /// The record with which a question was asked.
+    asked: BTreeMap<DecisionId, u64>,
+    /// The record with which the question was asked that a phase's approval answers.
     approved: BTreeMap<PhaseId, u64>,
     finished: BTreeSet<PhaseId>,
     violations: Vec<Violation>,
@@ -95,7 +97,10 @@ impl Account {
             Fact::TookIn { answer, .. } => {
                 let given = world.decisions.answer_to(&answer.decision).as_ref() == Some(answer);
                 self.hold("L3", given, || format!("nobody gave the answer {answer:?}"));
-                self.took_in(&answer.decision, &answer.reply, record.seq, world);
+                self.took_in(&answer.decision, &answer.reply, world);
+            }
+            Fact::Asked { id, .. } => {
+                self.asked.insert(id.clone(), record.seq);
             }
             Fact::Accepted { revision } => self.accepted(revision, world),
             Fact::Marked { iteration, refused: None } if iteration.to == ItemStatus::Done => {
@@ -112,7 +117,7 @@ impl Account {
         }
     }
 
-    fn took_in(&mut self, id: &DecisionId, reply: &Reply, seq: u64, world: &Shared) {
+    fn took_in(&mut self, id: &DecisionId, reply: &Reply, world: &Shared) {
         let asked = world.decisions.asked();
         let number = id.as_str().strip_prefix("D-").and_then(|number| number.parse::<usize>().ok());
         let Some(decision) = number.and_then(|number| asked.get(number.checked_sub(1)?)) else {
@@ -120,6 +125,7 @@ impl Account {
         };
         match (decision.question.kind, reply, &decision.item) {
             (DecisionKind::ManualGate, Reply::Approve, _) => {
+                let seq = self.asked.get(id).copied().unwrap_or(0);
                 self.approved.insert(decision.phase.clone(), seq);
             }
             (DecisionKind::AlreadyDone, Reply::Approve, Some(item)) => {
