@@ -160,9 +160,10 @@ impl Machine {
                 self.phases.refused.insert(phase, (at, why));
             }
             About::AutoGate => match &answer.reply {
-                // New work: whoever approved the phase has not seen it.
-                Reply::Reopen(_) => {
+                // New work: whoever approved the phase has not seen it, and nobody needs to be asked if it is done.
+                Reply::Reopen(item) => {
                     self.phases.opened.remove(&phase);
+                    self.comebacks.entry(ItemRef { phase, item: item.clone() }).or_default();
                 }
                 Reply::Retire(item) => {
                     self.phases.retired.insert(ItemRef { phase, item: item.clone() });

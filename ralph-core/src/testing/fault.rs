@@ -13,11 +13,11 @@ use std::{
 use async_trait::async_trait;
 
 use crate::{
-    Accepted, AgentBackend, AgentError, Answer, AttemptId, Boundary, Brief, Caches, Capabilities, Change, Cx, Decision,
-    DecisionError, DecisionId, DecisionSink, Gate, GateError, ItemRef, ItemStatus, Journal, JournalError,
+    Accepted, AgentBackend, AgentError, Answer, AttemptId, Boundary, Brief, Caches, Candidate, Capabilities, Change,
+    Cx, Decision, DecisionError, DecisionId, DecisionSink, Gate, GateError, ItemRef, ItemStatus, Journal, JournalError,
     JournalWriter, KeepKind, Marked, Opened, PhaseId, Placed, Plan, PlanError, PlanSource, Proposal, Publish, Rebase,
-    Rebased, Record, Revision, Ruling, RunId, Seal, SessionReport, Site, Snapshot, Target, Tip, Tree, Vcs, VcsError,
-    Verdict, Verifier, VerifyError,
+    Rebased, Record, Review, Reviewer, Revision, Ruling, RunId, Seal, SessionReport, Site, Snapshot, Target, Tip, Tree,
+    Vcs, VcsError, Verdict, Verifier, VerifyError,
 };
 
 /// A counter that all wrapped seams share. Each operation passes two points, one before it and one after; at the chosen
@@ -238,6 +238,20 @@ impl<T: AgentBackend + ?Sized> AgentBackend for Faulty<T> {
     async fn run(&self, brief: &Brief, cx: &Cx) -> Result<SessionReport, AgentError> {
         let wrap = |error: io::Error| AgentError::Other(error.into());
         between!(self, "session", wrap, self.inner.run(brief, cx).await)
+    }
+}
+
+#[async_trait]
+impl<T: Reviewer + ?Sized> Reviewer for Faulty<T> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+    async fn review(&self, work: &Candidate, cx: &Cx) -> Result<Review, AgentError> {
+        let wrap = |error: io::Error| AgentError::Other(error.into());
+        between!(self, "review", wrap, self.inner.review(work, cx).await)
     }
 }
 

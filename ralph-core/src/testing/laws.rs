@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Answer, AttemptId, DecisionId, Digest, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
+    Answer, AttemptId, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
     SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
     machine::{
         Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
@@ -85,6 +85,8 @@ pub struct LawBook {
     taken: BTreeSet<DecisionId>,
     /// Items about which a person answered.
     answered: BTreeSet<ItemRef>,
+    /// Items that a person opened again with an answer, in whichever phase.
+    reopened: BTreeSet<ItemId>,
     /// Items whose work, or whose state on the branch, a person approved, or the branch overtook.
     may_return: BTreeSet<ItemRef>,
     /// The questions that were asked since work last began.
@@ -458,7 +460,8 @@ impl LawBook {
             format!("{revision} was accepted, and no reviewer approved it")
         });
         let item = &attempt.id.item;
-        let red = self.red.contains(item) || self.answered.contains(item) || self.rules.mode != Mode::Items;
+        let heard = self.answered.contains(item) || self.reopened.contains(&item.item);
+        let red = self.red.contains(item) || heard || self.rules.mode != Mode::Items;
         self.hold("L1", red || !attempt.spec.require_red, || format!("nobody saw the verifier of {item} fail"));
         self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{revision} does not stand on the tip"));
         let former = self.untidied.take().filter(|former| former.revision == *revision);
@@ -485,6 +488,9 @@ impl LawBook {
         };
         let agrees = matches!(answer.reply, Reply::Approve | Reply::Continue | Reply::Choice(_));
         self.answered.extend(about.clone());
+        if let Reply::Reopen(item) = &answer.reply {
+            self.reopened.insert(item.clone());
+        }
         match about {
             Some(item) if agrees => {
                 self.may_return.insert(item);

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use ralph_core::{
-    ItemStatus, StopReason,
+    Digest, ItemStatus, StopReason,
     machine::{Every, Mode},
-    testing::simulator::{Behaviour, PhaseGates, Scenario, enumerate_crashes, simulate},
+    testing::simulator::{Behaviour, PhaseGates, Reviews, Scenario, Tidies, enumerate_crashes, simulate},
 };
 
 /// Larger by an environment variable; small by default.
@@ -192,6 +192,111 @@ fn loops_at_an_interval_come_to_what_the_contract_says() {
 }
 
 #[test]
+fn clean_ups_and_reviews_come_to_what_the_contract_says() {
+    let end = |tidies, reviews| {
+        let report = simulate(&Scenario::of([Behaviour::Good]).with(tidies, reviews), &[]).unwrap();
+        assert_eq!(report.violations, [], "{tidies:?}, {reviews:?}");
+        assert!(report.untidied.is_empty(), "nothing was cut short");
+        report.end
+    };
+    for tidies in Tidies::ALL {
+        let end = end(Some(tidies), None);
+        let notes = match tidies {
+            Tidies::Well => "short",
+            Tidies::Badly | Tidies::Elsewhere => "long",
+        };
+        assert_eq!((end.reason, end.commits, end.kept.len()), (StopReason::Success, 1, 0), "{tidies:?}");
+        assert_eq!(end.files["R01-notes"], Digest::of(notes.as_bytes()), "{tidies:?}");
+        assert!(!end.files.contains_key("elsewhere"));
+    }
+    for reviews in Reviews::ALL {
+        let (reason, rejected) = match reviews {
+            Reviews::Approves | Reviews::Outage | Reviews::NoOpinionOnce => (StopReason::Success, 0),
+            Reviews::VetoesOnce => (StopReason::Success, 1),
+            Reviews::Vetoes => (StopReason::ItemsBlocked, 2),
+        };
+        for tidies in [None, Some(Tidies::Well)] {
+            let end = end(tidies, Some(reviews));
+            assert_eq!((end.reason, end.kept.len()), (reason, rejected), "{reviews:?}: {:?}", end.kept);
+        }
+    }
+}
+
+#[test]
+fn items_that_must_fail_first_come_to_what_the_contract_says() {
+    use Behaviour::*;
+    for (behaviour, mark, questions) in [
+        (Good, ItemStatus::Done, 0),
+        (AlreadyDone, ItemStatus::Decision, 1),
+        (AlreadyDoneApproved, ItemStatus::Done, 1),
+        (PolicyApproved, ItemStatus::Done, 1),
+    ] {
+        let report = simulate(&Scenario::of([behaviour]).red_first(), &[]).unwrap();
+        assert_eq!(report.violations, [], "{behaviour:?}");
+        assert_eq!(report.end.marks.into_values().collect::<Vec<_>>(), [mark], "{behaviour:?}");
+        assert_eq!(report.end.asked.len(), questions, "{behaviour:?}: {:?}", report.end.asked);
+    }
+}
+
+/// A person who opens an item again is not asked whether it is done.
+#[test]
+fn an_item_that_was_opened_again_need_not_fail_first() {
+    let scenario = Scenario::of([Behaviour::Good]).in_phases([PhaseGates::AutoReopened]).red_first();
+    let report = simulate(&scenario, &[]).unwrap();
+    assert_eq!(report.violations, []);
+    assert_eq!((report.end.reason, report.end.asked.len()), (StopReason::Success, 1), "{:?}", report.end.asked);
+}
+
+/// A clean-up that is cut short is dropped, and a review that is cut short takes place again.
+#[test]
+fn clean_ups_and_reviews_survive_a_crash_anywhere() {
+    use Behaviour::*;
+    let mut scenarios = Vec::new();
+    for behaviour in looped_over(&[Good]) {
+        let one = Scenario::of([*behaviour]);
+        scenarios.extend(Tidies::ALL.map(|tidies| one.clone().with(Some(tidies), None)));
+        scenarios.extend(Reviews::ALL.map(|reviews| one.clone().with(None, Some(reviews))));
+    }
+    let both = |one: Scenario| one.with(Some(Tidies::Well), Some(Reviews::VetoesOnce));
+    let row: &[Behaviour] = &[Overtaken, RowEdited];
+    scenarios.extend(looped_over(row).iter().map(|behaviour| both(Scenario::of([*behaviour]))));
+    if size("RALPH_SIM_CASES", 0) > 0 {
+        scenarios.push(Scenario::of([Good, SecondTry]).with(Some(Tidies::Well), Some(Reviews::Vetoes)));
+        scenarios.extend(Behaviour::ALL.map(|behaviour| both(goal(behaviour))));
+        scenarios.push(both(Scenario::of([Good]).in_mode(every(true)).until(2)));
+    }
+    for scenario in scenarios {
+        let points = enumerate_crashes(&scenario).unwrap_or_else(|why| panic!("{scenario:?}: {why}"));
+        assert!(points >= 30, "{scenario:?} passed only {points} points");
+    }
+}
+
+/// What a clean-up that was cut short leaves is what the comparison is told, and nothing else.
+#[test]
+fn a_clean_up_that_is_cut_short_leaves_the_work_as_it_was() {
+    let scenario = Scenario::of([Behaviour::Good]).with(Some(Tidies::Well), None);
+    let whole = simulate(&scenario, &[]).unwrap();
+    let reports = (1..=whole.points).map(|point| simulate(&scenario, &[point]).unwrap());
+    let (cut, others): (Vec<_>, Vec<_>) = reports.partition(|report| !report.untidied.is_empty());
+    assert!(cut.len() >= 4, "only {} crashes hit the clean-up", cut.len());
+    for report in cut {
+        assert_eq!(report.end.files["R01-notes"], Digest::of(b"long"));
+        assert_ne!(report.end, whole.end);
+    }
+    assert!(others.into_iter().all(|report| report.end == whole.end));
+}
+
+#[test]
+fn items_that_must_fail_first_survive_a_crash_anywhere() {
+    use Behaviour::*;
+    for behaviour in looped_over(&[Good, SecondTry, AlreadyDoneApproved]) {
+        let scenario = Scenario::of([*behaviour]).red_first();
+        let points = enumerate_crashes(&scenario).unwrap_or_else(|why| panic!("{behaviour:?}: {why}"));
+        assert!(points >= 20, "{behaviour:?} passed only {points} points");
+    }
+}
+
+#[test]
 fn the_same_scenario_gives_the_same_run() {
     let [one, two] = [(); 2].map(|()| simulate(&Scenario::of(Behaviour::ALL), &[]).unwrap());
     assert_eq!((one.end, one.points), (two.end, two.points));
@@ -211,6 +316,13 @@ fn scenario(mode: Mode, items: Vec<Behaviour>, phases: Vec<PhaseGates>) -> Scena
     Scenario::of(items.into_iter().take(1)).in_mode(mode)
 }
 
+/// What stands between the second pass and the branch, and whether items must fail first; nothing mostly.
+fn in_between() -> impl Strategy<Value = (Option<Tidies>, Option<Reviews>, bool)> {
+    let tidies = prop::option::weighted(0.3, prop::sample::select(Tidies::ALL.as_slice()));
+    let reviews = prop::option::weighted(0.3, prop::sample::select(Reviews::ALL.as_slice()));
+    (tidies, reviews, prop::bool::weighted(0.3))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(size("RALPH_SIM_CASES", 150)))]
 
@@ -222,8 +334,10 @@ proptest! {
         items in prop::collection::vec(prop::sample::select(Behaviour::ALL.as_slice()), 1..5),
         phases in prop::collection::vec(prop::sample::select(PhaseGates::ALL.as_slice()), 0..4),
         crashes in prop::collection::vec(1u64..160, 0..4),
+        (tidies, reviews, red) in in_between(),
     ) {
-        let mut scenario = scenario(mode, items, phases).until(rounds);
+        let mut scenario = scenario(mode, items, phases).until(rounds).with(tidies, reviews);
+        scenario.require_red = red;
         if mode == Mode::Goal {
             scenario.budget.no_progress = 3;
         }
@@ -232,7 +346,7 @@ proptest! {
         prop_assert_eq!(&report.violations, &[]);
         // Three interruptions in a row block an item: only then may the end differ.
         if crashes.len() < 3 {
-            prop_assert_eq!(report.end, whole.end);
+            prop_assert_eq!(report.end, whole.end.untidied(&report.untidied));
         }
     }
 
@@ -251,8 +365,10 @@ proptest! {
         cents in 1u64..400,
         tokens in 1u64..1000,
         crash in 1u64..200,
+        (tidies, reviews, red) in in_between(),
     ) {
-        let mut scenario = scenario(mode, items, phases);
+        let mut scenario = scenario(mode, items, phases).with(tidies, reviews);
+        scenario.require_red = red;
         scenario.until = until;
         scenario.budget.checkpoint_every = checkpoint;
         scenario.budget.iterations = iterations;

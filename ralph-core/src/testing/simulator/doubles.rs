@@ -8,7 +8,11 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::{Sabotage, world::Shared};
+use super::{
+    Sabotage,
+    critics::{LONG, REJECTS, notes, revised},
+    world::Shared,
+};
 use crate::{
     AgentBackend, AgentError, Boundary, Brief, Capabilities, Cx, DecisionKind, Digest, Gate, GateError, MemoryJournal,
     MemoryPlan, Part, Question, Ruling, RunId, SessionEnd, SessionReport, Stage, Target, Tokens, Trouble, Usage, Usd,
@@ -106,6 +110,8 @@ pub(super) struct Parts {
     pub(super) vcs: MemoryVcs,
     pub(super) shared: Arc<Shared>,
     pub(super) mode: Mode,
+    /// Whether each work has something to tidy.
+    pub(super) notes: bool,
     pub(super) sabotage: Option<Sabotage>,
 }
 
@@ -137,6 +143,12 @@ impl SimAgent {
         if matches!(self.world.mode, Mode::Every(_)) && !idle {
             // Each round has work of its own.
             write("round", &self.world.vcs.branch().len().to_string())?;
+        }
+        if self.world.notes && !idle {
+            write(&notes(item), LONG)?;
+        }
+        if brief.prompt.contains(REJECTS) && !idle {
+            write(&revised(item), "yes")?;
         }
         let finished = |said: &str| SessionReport::new(SessionEnd::Finished).with_said(said);
         let usage = Usage::unknown()

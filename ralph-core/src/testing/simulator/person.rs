@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use super::{Behaviour, PhaseGates, Scenario, doubles::with_file, world::World};
+use super::{Behaviour, PhaseGates, Reviews, Scenario, doubles::with_file, world::World};
 use crate::{Decision, DecisionId, DecisionKind};
 
 impl World {
@@ -35,6 +35,12 @@ impl World {
                     None
                 }
             }
+            // Approved twice, and no reviewer has it: that would go on for ever.
+            DecisionKind::Dependency
+                if self.scenario.reviews == Some(Reviews::Vetoes) && self.asked_about(decision) > 2 =>
+            {
+                None
+            }
             DecisionKind::Dependency => match behaviour {
                 Some(Behaviour::PolicyRejected) => Some("reject: do without".to_owned()),
                 Some(Behaviour::PolicyApprovedLate) => {
@@ -63,6 +69,12 @@ impl World {
             DecisionKind::Checkpoint => Some("continue".to_owned()),
             DecisionKind::Security | DecisionKind::Database | DecisionKind::PublicApi | DecisionKind::Protected => None,
         }
+    }
+
+    /// How often something was asked about the item of `decision`.
+    fn asked_about(&self, decision: &Decision) -> usize {
+        let same = |asked: &Decision| (&asked.phase, &asked.item) == (&decision.phase, &decision.item);
+        self.decisions.asked().iter().filter(|asked| same(asked)).count()
     }
 
     fn gates_of(&self, phase: &crate::PhaseId) -> Option<PhaseGates> {

@@ -1,18 +1,22 @@
 //! What outlives a crash, and one life of the process in it.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use super::{
     Behaviour, Final, PhaseGates, Report, Scenario,
+    critics::{SimReviewer, SimTidy},
     doubles::{Parts, REOPENED, SimAgent, SimPolicy, SimUntil, SimVerifier},
 };
 use crate::{
-    Digest, Event, Evergreen, Item, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan, PlanSource,
-    Ralph, Record, RunError, RunId, StopReason,
-    machine::{Fact, Machine, Mode},
+    Digest, Event, Evergreen, Item, ItemRef, MemoryDecisions, MemoryJournal, MemoryPlan, Outcome, Phase, Plan,
+    PlanSource, Ralph, Record, RunError, RunId, StopReason,
+    machine::{End, Fact, Machine, Mode, Origin},
     testing::{
         FaultPlan, Faulty, Files, MemoryVcs, StillClock,
         laws::{LawBook, Violation},
@@ -36,6 +40,8 @@ pub(super) struct World {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) outages: AtomicU32,
+    /// Reviews that were asked for.
+    pub(super) reviews: AtomicU32,
     /// Commits that a person made during a session.
     pub(super) commits: AtomicU32,
     pub(super) alive: AtomicU32,
@@ -63,7 +69,11 @@ fn plan_of(scenario: &Scenario) -> MemoryPlan {
     let mut phases: Vec<Vec<Item>> = vec![Vec::new(); count];
     for (index, behaviour) in scenario.items.iter().enumerate() {
         let phase = index * count / scenario.items.len();
-        phases[phase].push(Item::new(item_name(index).as_str(), format!("{behaviour:?}")));
+        let mut item = Item::new(item_name(index).as_str(), format!("{behaviour:?}"));
+        if scenario.require_red {
+            item.verify.push("own".to_owned());
+        }
+        phases[phase].push(item);
     }
     let phases = phases.into_iter().enumerate().map(|(index, items)| {
         let mut phase = Phase::new(format!("P{}", index + 1).as_str(), items);
@@ -154,6 +164,7 @@ impl World {
         )
         .mode(mode)
         .baseline(judged)
+        .require_red(self.scenario.require_red)
         .gate(Faulty::new(Arc::new(SimPolicy), faults))
         .rebase(Faulty::new(Arc::new(self.vcs.clone()), faults))
         .journal(Faulty::new(journal, faults), self.run.clone())
@@ -165,6 +176,13 @@ impl World {
             let until = SimUntil { journal: self.journal.clone(), run: self.run.clone(), rounds: rounds as usize };
             ralph = ralph.until(Faulty::new(Arc::new(until), faults));
         }
+        if let Some(tidies) = self.scenario.tidies {
+            ralph = ralph.cleanup(Faulty::new(Arc::new(SimTidy(tidies)), faults));
+        }
+        if let Some(says) = self.scenario.reviews {
+            let reviewer = SimReviewer { says, shared: Arc::clone(&self.shared) };
+            ralph = ralph.review(Faulty::new(Arc::new(reviewer), faults));
+        }
         block_on(ralph.run())
     }
 
@@ -174,6 +192,7 @@ impl World {
             vcs: self.vcs.clone(),
             shared: Arc::clone(&self.shared),
             mode: self.scenario.mode,
+            notes: self.scenario.tidies.is_some(),
             sabotage: self.scenario.sabotage,
         }
     }
@@ -186,7 +205,32 @@ impl World {
         let mut violations = book.violations().to_vec();
         violations.extend(self.shared.violations.lock().unwrap_or_else(PoisonError::into_inner).clone());
         violations.extend(look_at(&self.vcs, &self.decisions, &self.journal.records(&self.run)));
-        Report { end: self.end(outcome), points: faults.points(), crashes, violations }
+        let untidied = self.untidied();
+        Report { end: self.end(outcome), untidied, points: faults.points(), crashes, violations }
+    }
+
+    /// The items whose last accepted work was made by a session whose clean-up was cut short.
+    fn untidied(&self) -> BTreeSet<ItemRef> {
+        let (mut untidied, mut item, mut cut_short) = (BTreeSet::new(), None, BTreeSet::new());
+        for record in self.journal.records(&self.run) {
+            match (record.fact, &item) {
+                (Fact::Began { attempt }, _) => {
+                    if attempt.origin == Origin::Session {
+                        cut_short.remove(&attempt.id.item);
+                    }
+                    item = Some(attempt.id.item);
+                }
+                (Fact::Tidied { end: End::Interrupted, .. }, Some(item)) => {
+                    cut_short.insert(item.clone());
+                }
+                (Fact::Accepted { .. }, Some(item)) => {
+                    untidied.remove(item);
+                    untidied.extend(cut_short.take(item));
+                }
+                _ => {}
+            }
+        }
+        untidied
     }
 
     fn end(&self, outcome: &Outcome) -> Final {
