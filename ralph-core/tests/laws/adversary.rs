@@ -8,7 +8,7 @@ use std::{
 
 use ralph_core::{
     StopReason,
-    testing::adversary::{Act, Bend, Conduct, Deed, Played, Tally, Trap, Trouble, flaky, play},
+    testing::adversary::{Act, Bend, Conduct, Critic, Deed, Played, Tally, Trap, Trouble, flaky, play},
 };
 
 /// How many runs there are, unless the environment says otherwise.
@@ -71,6 +71,15 @@ fn assert_all_happened(tally: &Tally) {
         ("faults", words(&["a mark cannot be written"])),
         ("set-up", words(&["set-up fails", "set-up breaks", "env-check fails", "env-check breaks"])),
         ("policy", words(&["open", "asks", "closed"])),
+        ("in between", words(&["nothing", "a clean-up", "a reviewer", "a clean-up, then a reviewer"])),
+        ("reviewer behaved", named(&each(&Critic::ALL))),
+        ("reviewer behaved", words(&["ended while it hung"])),
+        ("reviews", words(&["approved", "vetoed", "no opinion", "half an opinion", "out", "cancelled"])),
+        ("reviewed", words(&["Pass", "Fail", "Broken", "no review"])),
+        ("accepted by", named(&each(&[Critic::Honest, Critic::ApprovesEverything]))),
+        ("a clean-up", words(&["is verified", "is dropped"])),
+        ("accepted after a clean-up", words(&["tidied", "as it was"])),
+        ("own verifiers", words(&["Pass", "Fail", "Broken"])),
         ("attempts", words(&["Session", "Kept", "Branch"])),
         ("gates passed", words(&["auto", "manual"])),
         ("confirmed", words(&["a goal", "an item"])),

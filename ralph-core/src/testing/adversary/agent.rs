@@ -148,6 +148,8 @@ const PROPOSES: &str =
 #[derive(Debug)]
 pub(super) struct ModelAgent {
     pub(super) shared: Arc<Shared>,
+    /// Whether its sessions are to tidy, and not to work.
+    pub(super) tidies: bool,
 }
 
 impl ModelAgent {
@@ -313,19 +315,28 @@ impl AgentBackend for ModelAgent {
 
     async fn run(&self, brief: &Brief, _cx: &Cx) -> Result<SessionReport, AgentError> {
         let act = self.shared.act();
-        self.shared.saw("sessions", format!("{act:?}"));
+        self.shared.saw(if self.tidies { "clean-ups" } else { "sessions" }, format!("{act:?}"));
         let (detail, advice) = ("as told".to_owned(), "look into it".to_owned());
         match act {
             Act::NotFound => return Err(AgentError::NotFound { program: "model".to_owned(), advice }),
             Act::Refused => return Err(AgentError::Refused { detail, advice }),
             Act::Fault => {
-                self.shared.fault("an agent cannot be started");
+                // Nobody needs a clean-up.
+                if !self.tidies {
+                    self.shared.fault("an agent cannot be started");
+                }
                 return Err(AgentError::other("out of processes"));
             }
             _ => {}
         }
         let copies = brief.workspace.join("ralph-loop");
         fs::create_dir_all(copies).map_err(AgentError::other)?;
+        let notes = brief.workspace.join(format!("{}-notes", brief.attempt.item.item));
+        if self.tidies && act != Act::LeavesAsFound && notes.exists() {
+            fs::write(notes, "short").map_err(AgentError::other)?;
+        } else if self.shared.scenario.tidies && act == Act::Good {
+            fs::write(notes, "long").map_err(AgentError::other)?;
+        }
         let report = self.play(act, brief).map_err(AgentError::other)?;
         Ok(report.with_usage(self.usage(act)))
     }

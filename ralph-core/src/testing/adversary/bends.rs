@@ -34,11 +34,15 @@ pub enum Bend {
     SkipsGates,
     /// The agent's copy of the ledger is read.
     TrustsCopies,
+    /// A reviewer that vetoes has approved.
+    VetoApproves,
+    /// A reviewer that comes to no opinion has approved.
+    SilenceApproves,
 }
 
 impl Bend {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::AcceptsOnFirstPass,
         Self::BrokenPasses,
         Self::HangPasses,
@@ -48,12 +52,19 @@ impl Bend {
         Self::DropsUnread,
         Self::SkipsGates,
         Self::TrustsCopies,
+        Self::VetoApproves,
+        Self::SilenceApproves,
     ];
 
     /// The law that finds it.
     pub fn law(self) -> &'static str {
         match self {
-            Self::AcceptsOnFirstPass | Self::BrokenPasses | Self::HangPasses | Self::AsksUntilGreen => "L1",
+            Self::AcceptsOnFirstPass
+            | Self::BrokenPasses
+            | Self::HangPasses
+            | Self::AsksUntilGreen
+            | Self::VetoApproves
+            | Self::SilenceApproves => "L1",
             Self::EmptyPlanSucceeds
             | Self::UnknownIsDone
             | Self::DropsUnread

@@ -2,7 +2,8 @@
 //! everything at any time, and a process that dies. A seed decides all of it.
 //!
 //! The laws are read from the records after every step ([`laws`](super::laws)); beside them a reader that knows what the
-//! verifier really said, what really stood in the plan and what people really answered looks at L1 (two passes) and L12
+//! verifier and the reviewer really said, what really stood in the plan and what people really answered looks at L1 (two
+//! passes, no veto) and L12
 //! (unknown is no). No time passes, and one seed is one run.
 //!
 //! ```
@@ -14,6 +15,7 @@
 
 mod agent;
 mod bends;
+mod critic;
 mod dice;
 mod oracle;
 mod people;
@@ -28,6 +30,7 @@ use std::{ops::Range, sync::Arc};
 pub use self::{
     agent::Act,
     bends::Bend,
+    critic::Critic,
     people::Deed,
     plan::Trouble,
     scenario::Trap,
@@ -68,6 +71,7 @@ pub fn play(seed: u64, bend: Option<Bend>) -> Played {
     let shared = Arc::new(Shared::new(Scenario::of(seed)));
     shared.saw("runs", format!("{:?}", shared.scenario.mode));
     shared.saw("plans", format!("{:?}", shared.scenario.trap));
+    shared.saw("in between", shared.scenario.in_between());
     let mut dice = Dice::new(seed, 6);
     let over = hostile(&shared, &mut dice, bend);
     if !over && shared.scenario.ends_well {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     AttemptId, DecisionId, DecisionKind, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Stage, StopReason, Tip,
-    machine::{Attempt, Fact, Mode, Origin},
+    machine::{Attempt, End, Fact, Mode, Origin},
     testing::laws::{LawBook, Violation},
 };
 
@@ -39,6 +39,10 @@ pub(super) struct Account {
     attempt: Option<Attempt>,
     /// Whether its work was accepted.
     landed: bool,
+    /// What its clean-up made of it, if anything.
+    tidied: Option<Option<Revision>>,
+    /// Items about which a person said something.
+    heard: BTreeSet<ItemRef>,
     pub(super) proofs: BTreeMap<ItemRef, Proof>,
     /// Items of which a person said that they are done on the branch.
     claimed: BTreeSet<ItemRef>,
@@ -92,6 +96,7 @@ impl Account {
                 self.finished.remove(&attempt.id.item.phase);
                 self.attempt = Some(attempt.clone());
                 self.landed = false;
+                self.tidied = None;
                 world.saw("attempts", format!("{:?}", attempt.origin));
             }
             Fact::TookIn { answer, .. } => {
@@ -106,6 +111,15 @@ impl Account {
             Fact::Marked { iteration, refused: None } if iteration.to == ItemStatus::Done => {
                 self.marked_done(&iteration.item, world);
             }
+            Fact::Tidied { work, .. } => {
+                world.saw("a clean-up", if work.is_some() { "is verified" } else { "is dropped" });
+                self.tidied = Some(work.as_ref().map(|work| work.revision.clone()));
+            }
+            Fact::Reviewed { outcome, end, .. } => {
+                let word = if *end == End::Finished { format!("{outcome:?}") } else { "no review".to_owned() };
+                world.saw("reviewed", word);
+            }
+            Fact::Verified { own: Some(_), outcome, .. } => world.saw("own verifiers", format!("{outcome:?}")),
             Fact::PhaseDone { phase, revision } => self.phase_done(phase, revision, world),
             Fact::Stopped { stop } => {
                 world.saw("stops", stop.reason.name());
@@ -123,6 +137,11 @@ impl Account {
         let Some(decision) = number.and_then(|number| asked.get(number.checked_sub(1)?)) else {
             return self.broken("L3", format!("{id} was never asked"));
         };
+        let named = match reply {
+            Reply::Reopen(item) => Some(item),
+            _ => decision.item.as_ref(),
+        };
+        self.heard.extend(named.map(|item| ItemRef::new(decision.phase.clone(), item.clone())));
         match (decision.question.kind, reply, &decision.item) {
             (DecisionKind::ManualGate, Reply::Approve, _) => {
                 let seq = self.asked.get(id).copied().unwrap_or(0);
@@ -145,7 +164,10 @@ impl Account {
         };
         let content = fingerprint(&files);
         for stage in [Stage::Workspace, Stage::Candidate] {
-            let judged = world.last_words(|one| one.attempt.as_ref() == Some(&attempt.id) && one.stage == stage);
+            // A clean-up that is dropped was judged as well, by words about something else.
+            let about = |one: &Judgement| self.tidied.is_none() || one.content == content;
+            let of_attempt = |one: &Judgement| one.attempt.as_ref() == Some(&attempt.id) && one.stage == stage;
+            let judged = world.last_words(|one| of_attempt(one) && about(one));
             let of_it = |one: &Judgement| {
                 let there = stage == Stage::Workspace || one.revision.as_ref() == Some(revision);
                 let same = one.item.as_ref() == Some(&attempt.id.item) && one.content == content;
@@ -158,6 +180,21 @@ impl Account {
         }
         let (conduct, item) = (world.scenario.conduct, &attempt.id.item);
         let really = is_done(&files, &item.item);
+        self.stood_the_review(revision, &attempt, really, world);
+        if attempt.spec.require_red {
+            let failed = |one: &Judgement| {
+                one.stage == Stage::Base
+                    && one.attempt.is_none()
+                    && one.item.as_ref() == Some(item)
+                    && one.said == Said::Fail
+            };
+            let red = self.heard.contains(item) || !world.last_words(failed).is_empty();
+            self.hold("L1", red, || format!("{item} was accepted, and its verifier never failed before the work"));
+        }
+        if let Some(tidied) = &self.tidied {
+            let word = if tidied.as_ref() == Some(revision) { "tidied" } else { "as it was" };
+            world.saw("accepted after a clean-up", word);
+        }
         world.saw("accepted", format!("{conduct:?}"));
         if !really {
             world.saw("accepted, and not really done", format!("{conduct:?}"));
@@ -165,6 +202,18 @@ impl Account {
         }
         self.landed = true;
         self.proofs.insert(item.clone(), Proof::Accepted);
+    }
+
+    /// L1, by the reviewer's own memory: its last word about just this commit and row is an approval.
+    fn stood_the_review(&mut self, revision: &Revision, attempt: &Attempt, really: bool, world: &Shared) {
+        let Some(critic) = world.scenario.critic else { return };
+        let said = world.last_review(revision, &attempt.spec.digest);
+        let approved = said.as_ref().is_some_and(|said| said.approved);
+        self.hold("L1", approved, || format!("{revision} was accepted, and its reviewer said {said:?}"));
+        self.hold("L1", really || !critic.is_sound(), || {
+            format!("{revision} was accepted by a reviewer that is {critic:?}, and is not done")
+        });
+        world.saw("accepted by", format!("{critic:?}"));
     }
 
     fn marked_done(&mut self, item: &ItemRef, world: &Shared) {

@@ -2,6 +2,7 @@
 
 use super::{
     agent::Act,
+    critic::Critic,
     dice::Dice,
     verifier::{Conduct, SetUp},
 };
@@ -72,6 +73,12 @@ pub(super) struct Scenario {
     pub(super) require_signal: bool,
     pub(super) policy: bool,
     pub(super) rebase: bool,
+    /// The reviewer, if there is one.
+    pub(super) critic: Option<Critic>,
+    /// Whether sessions tidy work that passed twice.
+    pub(super) tidies: bool,
+    /// Whether items have verifiers of their own, which must fail before there is any work.
+    pub(super) red: bool,
     /// The points at which the process dies, one for each of its first lives.
     pub(super) crashes: Vec<u64>,
     /// Whether faults end at last, and a person puts right what there is.
@@ -80,7 +87,7 @@ pub(super) struct Scenario {
 
 impl Scenario {
     pub(super) fn of(seed: u64) -> Self {
-        let mut dice = Dice::new(seed, 1);
+        let (mut dice, mut between) = (Dice::new(seed, 1), Dice::new(seed, 8));
         let trap = if dice.chance(70) { Trap::None } else { dice.pick(&Trap::ALL[1..]) };
         let mode = if trap == Trap::None && dice.chance(12) { Mode::Goal } else { Mode::Items };
         let conduct = dice.pick(&Conduct::ALL);
@@ -88,10 +95,16 @@ impl Scenario {
         let long = dice.chance(60);
         let length = if long { 10_000 } else { dice.between(1, 6) };
         let quiet = dice.chance(35);
+        let critic = between.chance(28).then(|| between.pick(&Critic::ALL));
+        let (tidies, red) = (between.chance(25), mode == Mode::Items && between.chance(25));
+        let mut plan = plan(&mut dice, mode, trap);
+        if red {
+            own_verifiers(&mut between, &mut plan);
+        }
         Self {
             seed,
             mode,
-            plan: plan(&mut dice, mode, trap),
+            plan,
             trap,
             conduct,
             active: (from, from + length),
@@ -109,6 +122,9 @@ impl Scenario {
             require_signal: dice.chance(15),
             policy: dice.chance(60),
             rebase: dice.chance(70),
+            critic,
+            tidies,
+            red,
             crashes: {
                 let count = if dice.chance(50) { 0 } else { dice.between(1, 3) };
                 (0..count).map(|_| u64::from(dice.between(1, 150))).collect()
@@ -142,9 +158,35 @@ impl Scenario {
             require_signal: false,
             policy: false,
             rebase: false,
+            critic: None,
+            tidies: false,
+            red: false,
             crashes: Vec::new(),
             ends_well: false,
             ..Self::of(seed)
+        }
+    }
+}
+
+impl Scenario {
+    /// What stands between the second pass and the branch.
+    pub(super) fn in_between(&self) -> &'static str {
+        match (self.tidies, self.critic) {
+            (false, None) => "nothing",
+            (true, None) => "a clean-up",
+            (false, Some(_)) => "a reviewer",
+            (true, Some(_)) => "a clean-up, then a reviewer",
+        }
+    }
+}
+
+/// Most items get a verifier of their own.
+fn own_verifiers(dice: &mut Dice, plan: &mut Plan) {
+    for phase in &mut plan.phases {
+        for item in &mut std::sync::Arc::make_mut(phase).items {
+            if dice.chance(70) {
+                std::sync::Arc::make_mut(item).verify.push("own check".to_owned());
+            }
         }
     }
 }

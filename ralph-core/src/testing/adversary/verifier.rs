@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use super::world::Shared;
+use super::world::{Alive, Shared};
 use crate::{
     AttemptId, Clock, Cx, Digest, Evidence, ItemId, ItemRef, ItemStatus, Part, PhaseId, Revision, Stage, Target,
     Verdict, Verifier, VerifyError, testing::Files,
@@ -266,7 +266,7 @@ impl ModelVerifier {
             self.shared.clock.sleep(Duration::from_secs(600)).await;
             return out_of_time();
         }
-        let _alive = self.shared.lives();
+        let _alive = Alive::new(&self.shared, "verifier behaved");
         self.shared.clock.sleep(Duration::from_secs(3600)).await;
         if !self.shared.lose_patience() {
             return out_of_time();

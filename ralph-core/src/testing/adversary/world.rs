@@ -8,6 +8,7 @@ use std::sync::{
 use super::{
     agent::{Act, ModelAgent, ModelPolicy},
     bends::{Bend, BentPlan, BentVerifier},
+    critic::{BentReviewer, ModelReviewer, Reviewed},
     dice::Dice,
     oracle::{Account, Proof},
     plan::{ModelPlan, PlanSeam},
@@ -16,8 +17,8 @@ use super::{
     verifier::{Conduct, Judgement, ModelSetUp, ModelVerifier, SetUp},
 };
 use crate::{
-    Budget, Event, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Outcome, PlanSource, Ralph, Record, RunError,
-    RunId, Verifier, VerifierExt,
+    Budget, Digest, Event, ItemRef, ItemStatus, MemoryDecisions, MemoryJournal, Outcome, PlanSource, Ralph, Record,
+    Reviewer, Revision, RunError, RunId, Verifier, VerifierExt,
     engine::{Backoff, Switches},
     machine::RetryFrom,
     testing::{FaultPlan, Faulty, Files, MemoryVcs, StillClock, laws::Violation, simulator},
@@ -33,6 +34,7 @@ struct Rolls {
     verifier: Dice,
     person: Dice,
     disk: Dice,
+    critic: Dice,
 }
 
 /// What outlives a crash.
@@ -48,6 +50,7 @@ pub(super) struct Shared {
     rolls: Mutex<Rolls>,
     tally: Mutex<Tally>,
     judgements: Mutex<Vec<Judgement>>,
+    reviews: Mutex<Vec<Reviewed>>,
     account: Mutex<Account>,
     switches: Mutex<Option<Switches>>,
     calls: AtomicU32,
@@ -63,12 +66,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Something that lives until it is dropped.
-pub(super) struct Alive<'a>(&'a Shared);
+pub(super) struct Alive<'a>(&'a Shared, &'static str);
+
+impl<'a> Alive<'a> {
+    /// Its end is counted in `group`.
+    pub(super) fn new(shared: &'a Shared, group: &'static str) -> Self {
+        shared.alive.fetch_add(1, Ordering::SeqCst);
+        Self(shared, group)
+    }
+}
 
 impl Drop for Alive<'_> {
     fn drop(&mut self) {
         self.0.alive.fetch_sub(1, Ordering::SeqCst);
-        self.0.saw("verifier behaved", "ended while it hung");
+        self.0.saw(self.1, "ended while it hung");
     }
 }
 
@@ -87,6 +98,7 @@ impl Shared {
             verifier: Dice::new(seed, 3),
             person: Dice::new(seed, 4),
             disk: Dice::new(seed, 5),
+            critic: Dice::new(seed, 7),
         };
         let mut account = Account::default();
         for phase in &scenario.plan.phases {
@@ -104,6 +116,7 @@ impl Shared {
             rolls: Mutex::new(rolls),
             tally: Mutex::default(),
             judgements: Mutex::default(),
+            reviews: Mutex::default(),
             account: Mutex::new(account),
             switches: Mutex::default(),
             calls: AtomicU32::new(0),
@@ -155,6 +168,10 @@ impl Shared {
         lock(&self.rolls).verifier.chance(percent)
     }
 
+    pub(super) fn roll_critic(&self, percent: u32) -> bool {
+        lock(&self.rolls).critic.chance(percent)
+    }
+
     pub(super) fn roll_person(&self, sides: usize) -> usize {
         lock(&self.rolls).person.below(sides)
     }
@@ -191,18 +208,22 @@ impl Shared {
         lock(&self.judgements).push(judgement);
     }
 
+    pub(super) fn reviewed(&self, reviewed: Reviewed) {
+        lock(&self.reviews).push(reviewed);
+    }
+
+    /// What the reviewer said last of that commit for that row.
+    pub(super) fn last_review(&self, revision: &Revision, row: &Digest) -> Option<Reviewed> {
+        let reviews = lock(&self.reviews);
+        reviews.iter().rfind(|one| one.revision == *revision && one.row == *row).cloned()
+    }
+
     /// The last judgements of that kind: all of one life, since a crash may have asked again.
     pub(super) fn last_words(&self, which: impl Fn(&Judgement) -> bool) -> Vec<Judgement> {
         let judgements = lock(&self.judgements);
         let found: Vec<&Judgement> = judgements.iter().filter(|one| which(one)).collect();
         let life = found.last().map(|one| one.life);
         found.into_iter().filter(|one| Some(one.life) == life).cloned().collect()
-    }
-
-    /// Something lives until the answer is dropped.
-    pub(super) fn lives(&self) -> Alive<'_> {
-        self.alive.fetch_add(1, Ordering::SeqCst);
-        Alive(self)
     }
 
     pub(super) fn switch(&self, throw: impl FnOnce(&Switches)) {
@@ -290,13 +311,14 @@ impl Shared {
         let watch = shared();
         let mut ralph = Ralph::builder(
             Faulty::new(plan, faults),
-            Faulty::new(Arc::new(ModelAgent { shared: shared() }), faults),
+            Faulty::new(Arc::new(ModelAgent { shared: shared(), tidies: false }), faults),
             Faulty::new(verifier, faults),
             Faulty::new(Arc::new(self.vcs.clone()), faults),
         )
         .mode(scenario.mode)
         .attempts(scenario.attempts)
         .retry_from(if scenario.from_base { RetryFrom::Base } else { RetryFrom::Kept })
+        .require_red(scenario.red)
         .require_signal(scenario.require_signal && !self.is_calm())
         .journal(Faulty::new(Arc::new(self.journal.clone()), faults), self.run.clone())
         .decisions(Faulty::new(Arc::new(self.decisions.clone()), faults))
@@ -306,6 +328,17 @@ impl Shared {
         .observe(move |event: &Event| watch.on_event(event));
         if scenario.policy {
             ralph = ralph.gate(Faulty::new(Arc::new(ModelPolicy { shared: shared() }), faults));
+        }
+        if scenario.tidies {
+            let agent = ModelAgent { shared: shared(), tidies: true };
+            ralph = ralph.cleanup(Faulty::new(Arc::new(agent), faults));
+        }
+        if let Some(critic) = scenario.critic {
+            let mut reviewer: Arc<dyn Reviewer> = Arc::new(ModelReviewer { shared: shared(), critic });
+            if let Some(bend) = bend {
+                reviewer = Arc::new(BentReviewer { honest: reviewer, bend });
+            }
+            ralph = ralph.review(Faulty::new(reviewer, faults));
         }
         if scenario.rebase {
             ralph = ralph.rebase(Faulty::new(Arc::new(self.vcs.clone()), faults));
