@@ -2,6 +2,7 @@
 
 mod adversary;
 mod crashes;
+mod in_between;
 mod loops;
 mod random;
 mod saboteurs;
