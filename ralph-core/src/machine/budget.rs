@@ -56,24 +56,30 @@ impl Machine {
         self.rules.budget.cost.map(|limit| limit.saturating_sub(self.spent.cost + self.reserved.cost))
     }
 
-    /// What is set aside for a session: as much as the dearest so far, a tenth of the budget before there was one.
+    /// What is set aside for a session: the usual, and no more than there is.
     pub(super) fn reserve(&self, cost_left: Option<Usd>) -> Spent {
-        let budget = &self.rules.budget;
-        let mut reserve = Spent::default();
-        if let (Some(limit), Some(left)) = (budget.cost, cost_left) {
-            let usual = if self.dearest.cost > Usd::ZERO {
-                self.dearest.cost
-            } else {
-                Usd::from_micros((limit.micros() / 10).max(1))
-            };
-            reserve.cost = usual.min(left);
+        let usual = self.usual();
+        let used = self.spent.tokens.saturating_add(self.reserved.tokens);
+        let tokens_left = self.rules.budget.tokens.map(|limit| limit.saturating_sub(used));
+        Spent {
+            cost: cost_left.map_or(usual.cost, |left| usual.cost.min(left)),
+            tokens: tokens_left.map_or(usual.tokens, |left| usual.tokens.min(left)),
+            ..usual
         }
-        if let Some(limit) = budget.tokens {
-            let left = limit.saturating_sub(self.spent.tokens.saturating_add(self.reserved.tokens));
-            let usual = if self.dearest.tokens > 0 { self.dearest.tokens } else { (limit / 10).max(1) };
-            reserve.tokens = usual.min(left);
+    }
+
+    /// What a session is taken to use: as much as the dearest so far, a tenth of the budget before there was one; nothing
+    /// where there is no budget.
+    pub(super) fn usual(&self) -> Spent {
+        let mut usual = Spent::default();
+        if let Some(limit) = self.rules.budget.cost {
+            let first = Usd::from_micros((limit.micros() / 10).max(1));
+            usual.cost = if self.dearest.cost > Usd::ZERO { self.dearest.cost } else { first };
         }
-        reserve
+        if let Some(limit) = self.rules.budget.tokens {
+            usual.tokens = if self.dearest.tokens > 0 { self.dearest.tokens } else { (limit / 10).max(1) };
+        }
+        usual
     }
 
     /// The first reason, in the order of precedence, for which no session may begin now.

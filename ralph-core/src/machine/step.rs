@@ -179,7 +179,7 @@ impl Machine {
                         attempt: work.attempt.clone(),
                         revision: revision.clone(),
                         stat: work.stat,
-                        reserve: self.reserve(self.cost_left()),
+                        reserve: self.usual(),
                         cost_limit: self.cost_left(),
                         outages: self.sitting.outages,
                     },

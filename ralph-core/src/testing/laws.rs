@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Answer, AttemptId, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
+    Answer, AttemptId, Budget, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
     SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
     machine::{
         Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
@@ -390,6 +390,9 @@ impl LawBook {
 
     /// What a session is charged: `reserve` where it does not say.
     fn charge(&mut self, end: &End, usage: &Usage, reserve: Spent) {
+        let Budget { cost, tokens, .. } = self.rules.budget;
+        let sets_aside = (cost.is_none() || reserve.cost > Usd::ZERO) && (tokens.is_none() || reserve.tokens > 0);
+        self.hold("L7", sets_aside, || format!("{reserve:?} is set aside for a session"));
         self.known.cost = self.known.cost + usage.known_cost().amount().unwrap_or(Usd::ZERO);
         self.known.tokens += usage.tokens.map_or(0, |tokens| tokens.billed());
         if !matches!(end, End::NoAgent(_)) {

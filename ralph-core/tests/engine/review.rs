@@ -371,6 +371,30 @@ fn a_clean_up_is_charged_and_no_spent_budget_pays_for_one() {
     assert!(world.facts("tidied").is_empty());
 }
 
+/// Unknown is never zero, also where nothing is left that could be set aside.
+#[test]
+fn a_review_of_unknown_cost_is_charged_after_the_session_used_everything_up() {
+    #[derive(Debug)]
+    struct Silent(Critic);
+    #[async_trait]
+    impl Reviewer for Silent {
+        fn name(&self) -> &str {
+            "silent"
+        }
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+        async fn review(&self, work: &Candidate, cx: &Cx) -> Result<Review, AgentError> {
+            Ok(self.0.review(work, cx).await?.with_usage(Usage::unknown()))
+        }
+    }
+    let world = World::new(1, [turn().writes("a", "good").costs("0.30")]);
+    let silent = Silent(Critic::new([Says::Approve]));
+    let outcome = run(world.ralph().review(silent).budget(costs_at_most(300_000)));
+    assert_eq!(outcome.stop.reason, StopReason::Success);
+    assert_eq!((outcome.spent.cost, outcome.spent.unknown_cost), (Usd::from_micros(600_000), 1));
+}
+
 /// One content, two verdicts: no third one makes it right.
 #[test]
 fn content_that_failed_before_is_not_accepted_when_it_passes() {
