@@ -22,7 +22,7 @@ use crate::{
     error::{BoxError, chain},
     gate::Gate,
     id::{PhaseId, Revision, RunId},
-    machine::{Asked, Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal},
+    machine::{Asked, Attempt, CarriedOver, Effect, End, Fact, Failure, Iteration, Refusal, Spec},
     plan::{Item, ItemStatus, Marked, Phase, PlanError, PlanSource},
     prompt::{Prompt, PromptInput},
     review::Reviewer,
@@ -281,11 +281,7 @@ impl Seams {
         }
         let plan = self.plan.load(cx).await?;
         let spec = &attempt.spec;
-        let unchanged = plan.find(&spec.item).is_some_and(|(_, item)| {
-            let same = item.digest == spec.digest && item.decisions.len() == spec.decisions;
-            same && item.status == ItemStatus::Open
-        });
-        if !unchanged {
+        if !plan.find(&spec.item).is_some_and(|(_, item)| unchanged(item, spec)) {
             return Ok(Fact::NotAccepted { why: Refusal::ItemChanged });
         }
         let why = match self.vcs.accept(revision, &attempt.base, cx).await {
@@ -360,6 +356,12 @@ impl Seams {
     pub(super) fn since(&self, from: Duration) -> u64 {
         u64::try_from(self.clock.monotonic().saturating_sub(from).as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+/// Whether the row is still the one that was worked on.
+pub(super) fn unchanged(item: &Item, spec: &Spec) -> bool {
+    let same = item.digest == spec.digest && item.decisions.len() == spec.decisions;
+    same && item.status == ItemStatus::Open
 }
 
 /// What makes a snapshot of an attempt the same one on every redo.

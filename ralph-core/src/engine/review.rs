@@ -1,10 +1,10 @@
 //! The effects between the second pass and the branch: a session that tidies the work, and a reviewer.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     bounds::bounded,
-    effects::{Call, Done, REVIEW, Seams, WORK, seal},
+    effects::{Call, Done, REVIEW, Seams, WORK, seal, unchanged},
     folders::{Standing, end_of},
 };
 use crate::{
@@ -12,8 +12,9 @@ use crate::{
     budget::{Spent, Usage, Usd},
     error::{BoxError, chain},
     id::Revision,
-    machine::{Attempt, CarriedOver, Effect, End, Fact, VerifyOutcome},
+    machine::{Attempt, CarriedOver, Effect, End, Fact, Refusal, VerifyOutcome},
     opinion::Opinion,
+    plan::{Item, Phase},
     prompt::{Prompt, PromptInput},
     review::{Candidate, Review},
     vcs::{Caches, DiffStat, Seal},
@@ -129,7 +130,11 @@ impl Seams {
         let review = if call.cx.redelivered() {
             None
         } else {
-            Some(self.review_by(attempt, revision, (*stat, *cost_limit), call).await?)
+            let row = self.item(attempt, &call.cx).await?;
+            if !unchanged(&row.1, &attempt.spec) {
+                return Ok(Fact::NotAccepted { why: Refusal::ItemChanged });
+            }
+            Some(self.review_by(attempt, revision, row, (*stat, *cost_limit), call).await?)
         };
         let by = self.reviewer.as_ref().map_or_else(String::new, |reviewer| reviewer.name().to_owned());
         let (end, outcome, usage, opinion, why) = match review {
@@ -173,13 +178,13 @@ impl Seams {
         &self,
         attempt: &Attempt,
         revision: &Revision,
+        (phase, item): (Arc<Phase>, Arc<Item>),
         (stat, cost_limit): (DiffStat, Option<Usd>),
         call: &Call<'_>,
     ) -> Result<Result<(Review, Option<String>), String>, BoxError> {
         let Some(reviewer) = &self.reviewer else {
             return Ok(Err("a review is due, and there is no reviewer".to_owned()));
         };
-        let (phase, item) = self.item(attempt, &call.cx).await?;
         let folder = match self.stand(REVIEW, revision, Caches::Keep, &phase, Some(attempt), call).await? {
             Standing::Ready(folder) => folder,
             Standing::Unready(why) | Standing::Unplaceable(why) => return Ok(Err(why)),

@@ -222,6 +222,10 @@ impl Machine {
                 let told = Told { end, outcome: *outcome, summary, tail, usage, reserve: *reserve };
                 self.reviewed(work, asked, unclear, &told)
             }
+            // Nobody pays for a review against a row that was edited since.
+            (Lane::Reviewing { work, revision, .. }, Fact::NotAccepted { why }) => {
+                self.not_accepted(work, revision, why)
+            }
             (Lane::Rounding { phase, wait_ms }, Fact::Rounded { enough, summary, until, took_ms }) => {
                 self.sitting.took_ms += took_ms;
                 self.rounded(phase, wait_ms, *enough, summary, *until)

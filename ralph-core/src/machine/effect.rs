@@ -132,7 +132,8 @@ pub enum Effect {
         /// What it may cost at most, where there is a cost budget.
         cost_limit: Option<Usd>,
     },
-    /// Let the reviewer judge what passed twice. Answer: [`Fact::Reviewed`]; where the step is redelivered, with
+    /// Compare the item's row, then let the reviewer judge what passed twice. Answer: [`Fact::Reviewed`], or
+    /// [`Fact::NotAccepted`] where the row was edited since; where the step is redelivered, with
     /// [`End::Interrupted`](super::End::Interrupted) and without a review.
     Review {
         /// The attempt.

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Answer, AttemptId, Budget, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision, Ruling,
-    SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
+    Answer, AttemptId, Budget, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision,
+    Ruling, SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
     machine::{
         Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
         VerifyOutcome,

@@ -371,6 +371,30 @@ fn a_clean_up_is_charged_and_no_spent_budget_pays_for_one() {
     assert!(world.facts("tidied").is_empty());
 }
 
+/// An opinion is of the row that was worked on.
+#[test]
+fn work_on_a_row_that_was_edited_since_is_not_reviewed() {
+    let world = World::new(1, [turn().writes("a", "1"), turn().writes("a", "2")]);
+    let (plan, calls) = (world.plan.clone(), Mutex::new(0));
+    let check = verifier("edits", move |_| {
+        let mut calls = calls.lock().unwrap();
+        *calls += 1;
+        // On the base, in the workspace, and on the candidate.
+        if *calls == 3 {
+            plan.edit(|plan| {
+                let item = &mut Arc::make_mut(&mut plan.phases[0]).items[0];
+                Arc::make_mut(item).digest = ralph_core::Digest::of(b"edited");
+            });
+        }
+        Ok(true)
+    });
+    let critic = Critic::new([Says::Approve]);
+    assert_eq!(run(world.ralph_with(check).review(critic.clone())).stop.reason, StopReason::Success);
+    critic.assert_played();
+    assert_eq!((world.agent.briefs().len(), world.facts("not_accepted").len()), (2, 1));
+    assert_eq!(critic.asked()[0].item.digest, ralph_core::Digest::of(b"edited"));
+}
+
 /// Unknown is never zero, also where nothing is left that could be set aside.
 #[test]
 fn a_review_of_unknown_cost_is_charged_after_the_session_used_everything_up() {

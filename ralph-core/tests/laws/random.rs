@@ -294,6 +294,10 @@ impl World<'_> {
                 let (why, agent) = (String::new(), "tidy".to_owned());
                 Fact::Tidied { end, work, why, agent, usage, reserve: *reserve, took_ms }
             }
+            Effect::Review { .. } if self.dice.roll(12) == 1 => {
+                self.edits += 1;
+                Fact::NotAccepted { why: Refusal::ItemChanged }
+            }
             Effect::Review { attempt, revision, reserve, .. } => {
                 let (end, usage) = self.end();
                 let outcome = match self.dice.roll(5) {
