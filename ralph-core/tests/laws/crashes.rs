@@ -337,7 +337,7 @@ proptest! {
         (tidies, reviews, red) in in_between(),
     ) {
         let mut scenario = scenario(mode, items, phases).until(rounds).with(tidies, reviews);
-        scenario.require_red = red;
+        scenario.require_red = red && mode == Mode::Items;
         if mode == Mode::Goal {
             scenario.budget.no_progress = 3;
         }
@@ -368,7 +368,7 @@ proptest! {
         (tidies, reviews, red) in in_between(),
     ) {
         let mut scenario = scenario(mode, items, phases).with(tidies, reviews);
-        scenario.require_red = red;
+        scenario.require_red = red && mode == Mode::Items;
         scenario.until = until;
         scenario.budget.checkpoint_every = checkpoint;
         scenario.budget.iterations = iterations;

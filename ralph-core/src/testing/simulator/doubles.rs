@@ -141,8 +141,10 @@ impl SimAgent {
         write("ralph-loop/PRD.md", "- [x] done, says the agent")?;
         let idle = matches!(behaviour, Behaviour::Claims | Behaviour::AlreadyDone | Behaviour::AlreadyDoneApproved);
         if matches!(self.world.mode, Mode::Every(_)) && !idle {
-            // Each round has work of its own.
-            write("round", &self.world.vcs.branch().len().to_string())?;
+            // Each round has work of its own, also where somebody committed meanwhile.
+            let vcs = &self.world.vcs;
+            let rounds = vcs.branch().iter().filter(|commit| vcs.message(commit).as_deref() != Some("by hand")).count();
+            write("round", &rounds.to_string())?;
         }
         if self.world.notes && !idle {
             write(&notes(item), LONG)?;

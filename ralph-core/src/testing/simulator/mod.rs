@@ -38,7 +38,7 @@ pub struct Scenario {
     pub tidies: Option<Tidies>,
     /// What reviews it, if anything does.
     pub reviews: Option<Reviews>,
-    /// Whether every item has a verifier of its own, which must fail before there is any work.
+    /// Whether every item of a plan has a verifier of its own, which must fail before there is any work.
     pub require_red: bool,
     /// The limits.
     pub budget: Budget,

@@ -26,20 +26,21 @@ impl World {
         let plan = self.plan.plan();
         let title = item.and_then(|item| plan.find(&item).map(|(_, item)| item.title.clone()));
         let behaviour = title.as_deref().map(Behaviour::of);
+        // Answered twice, and no reviewer has the work: that would go on for ever.
+        if self.scenario.reviews == Some(Reviews::Vetoes) && decision.item.is_some() && self.asked_about(decision) > 2 {
+            return None;
+        }
         match decision.question.kind {
-            DecisionKind::Choice => (behaviour == Some(Behaviour::AsksAnswered)).then(|| "use a".to_owned()),
+            // Not whether work is right that adds nothing to an earlier attempt's.
+            DecisionKind::Choice => (behaviour == Some(Behaviour::AsksAnswered)
+                && decision.question.options.is_empty())
+            .then(|| "use a".to_owned()),
             DecisionKind::AlreadyDone => {
                 if behaviour == Some(Behaviour::AlreadyDoneApproved) {
                     yes()
                 } else {
                     None
                 }
-            }
-            // Approved twice, and no reviewer has it: that would go on for ever.
-            DecisionKind::Dependency
-                if self.scenario.reviews == Some(Reviews::Vetoes) && self.asked_about(decision) > 2 =>
-            {
-                None
             }
             DecisionKind::Dependency => match behaviour {
                 Some(Behaviour::PolicyRejected) => Some("reject: do without".to_owned()),

@@ -1,7 +1,7 @@
 //! What outlives a crash, and one life of the process in it.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -209,24 +209,29 @@ impl World {
         Report { end: self.end(outcome), untidied, points: faults.points(), crashes, violations }
     }
 
-    /// The items whose last accepted work was made by a session whose clean-up was cut short.
+    /// The items on the branch whose clean-up was cut short, and that no later one was accepted for.
     fn untidied(&self) -> BTreeSet<ItemRef> {
-        let (mut untidied, mut item, mut cut_short) = (BTreeSet::new(), None, BTreeSet::new());
+        let (mut untidied, mut item, mut clean_ups) = (BTreeSet::new(), None, BTreeMap::new());
         for record in self.journal.records(&self.run) {
             match (record.fact, &item) {
                 (Fact::Began { attempt }, _) => {
                     if attempt.origin == Origin::Session {
-                        cut_short.remove(&attempt.id.item);
+                        clean_ups.remove(&attempt.id.item);
                     }
                     item = Some(attempt.id.item);
                 }
-                (Fact::Tidied { end: End::Interrupted, .. }, Some(item)) => {
-                    cut_short.insert(item.clone());
+                (Fact::Tidied { end, work, .. }, Some(item)) => {
+                    clean_ups.insert(item.clone(), (end, work.is_some()));
                 }
-                (Fact::Accepted { .. }, Some(item)) => {
-                    untidied.remove(item);
-                    untidied.extend(cut_short.take(item));
-                }
+                (Fact::Accepted { .. }, Some(item)) => match clean_ups.get(item) {
+                    Some((End::Interrupted, _)) => {
+                        untidied.insert(item.clone());
+                    }
+                    Some((_, true)) => {
+                        untidied.remove(item);
+                    }
+                    Some((_, false)) | None => {}
+                },
                 _ => {}
             }
         }
