@@ -71,7 +71,8 @@ impl Opinion {
             let (criterion, evidence) = ((*criterion).to_owned(), cut(&said.evidence));
             remarks.push(Remark { criterion, met: said.met, evidence });
         }
-        let texts = raw.objections.iter().chain(&raw.simpler).map(|text| cut(text)).filter(|text| !text.is_empty());
+        let texts = raw.objections.iter().flatten().chain(&raw.simpler);
+        let texts = texts.map(|text| cut(text)).filter(|text| !says_nothing(text));
         let mut opinion = Self { remarks, objections: texts.take(Self::OBJECTIONS_MAX).collect() };
         match raw.verdict.as_str() {
             "approve" => {}
@@ -116,7 +117,7 @@ struct Raw {
     #[serde(default)]
     simpler: Option<String>,
     #[serde(default)]
-    objections: Vec<String>,
+    objections: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -125,6 +126,12 @@ struct RawRemark {
     met: bool,
     #[serde(default)]
     evidence: String,
+}
+
+/// What is written where there is nothing to write.
+fn says_nothing(text: &str) -> bool {
+    let word = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(word.as_str(), "" | "none" | "n/a" | "no" | "null" | "nothing")
 }
 
 fn cut(text: &str) -> String {
@@ -166,7 +173,14 @@ mod tests {
             let opinion = with(rest).unwrap();
             assert!(opinion.vetoes() && opinion.to_string().contains(why), "{rest}: {opinion}");
         }
-        assert!(!with(r#""verdict":"approve","simpler":" ","objections":[""]"#).unwrap().vetoes());
+        for nothing in [
+            r#""simpler":" ","objections":[""]"#,
+            r#""simpler":"None.","objections":["N/A"]"#,
+            r#""simpler":null,"objections":null"#,
+        ] {
+            assert!(!with(&format!(r#""verdict":"approve",{nothing}"#)).unwrap().vetoes(), "{nothing}");
+        }
+        assert!(with(r#""verdict":"approve","simpler":"no map is needed""#).unwrap().vetoes());
         for (json, why) in [
             (r#"{"verdict":"approve"}"#, "nothing about criterion 1"),
             (

@@ -81,6 +81,9 @@ pub(crate) fn line(fact: &Fact, names: Names) -> Option<String> {
             let item = names.name(item);
             format!("  ✗ {item}'s own verifier passes before there is any work: {summary} ({})", seconds(*took_ms))
         }
+        Fact::Verified { own: Some(item), summary, took_ms, .. } => {
+            format!("  ⚠ {}'s own verifier cannot judge: {summary} ({})", names.name(item), seconds(*took_ms))
+        }
         Fact::Tidied { work: Some(work), usage, took_ms, .. } => {
             let files = count(work.stat.files, "file");
             format!("  tidied, {files} in all; dropped if anything is worse ({}{})", seconds(*took_ms), cost(usage))

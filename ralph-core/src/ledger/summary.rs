@@ -1,17 +1,19 @@
 //! `summary.md`: what a run came to, for the person who reads it in the morning.
 
+mod advice;
+mod judged;
+
 use std::{collections::BTreeSet, fmt::Write as _, io, path::PathBuf};
 
+use self::{advice::advice, judged::judged};
 use super::{baseline, layout::Ledger, quote, replace, time};
 use crate::{
     budget::Cost,
-    gate::Ruling,
     id::{ItemRef, RunId},
     journal::Record,
-    machine::{Attempt, End, Fact, Iteration, Machine, Origin, Refusal, VerifyOutcome},
+    machine::{Attempt, End, Fact, Iteration, Machine, Origin},
     plan::{ItemStatus, Plan},
-    stop::{Stop, StopReason},
-    vcs::DiffStat,
+    stop::Stop,
 };
 
 /// How long texts of other people may be in a line, in characters.
@@ -314,149 +316,4 @@ fn outcome(iteration: &Iteration) -> String {
     }
     line.push(')');
     line
-}
-
-/// How much is changed.
-fn much(stat: &DiffStat) -> String {
-    let files = if stat.files == 1 { "file" } else { "files" };
-    let lines = match (stat.added, stat.removed) {
-        (Some(added), Some(removed)) => format!(" (+{added} −{removed} lines)"),
-        _ => String::new(),
-    };
-    format!("{} {files}{lines}", stat.files)
-}
-
-/// What a fact says of the session under way.
-fn judged(page: &mut String, fact: &Fact) {
-    let mut block = "";
-    match fact {
-        Fact::Ended { end, usage, signal, denied, .. } => {
-            let how = match end {
-                End::Finished => "ended".to_owned(),
-                End::Failed(why) => format!("failed: {}", text(why)),
-                End::Limit(which) => format!("was ended at a limit: {}", text(which)),
-                End::Cancelled => "was cancelled".to_owned(),
-                End::Interrupted => "was interrupted: ralph ended in the middle of it".to_owned(),
-                End::Unavailable { trouble, detail, .. } => {
-                    format!("found no agent: {trouble}: {}", text(detail))
-                }
-                End::NoAgent(why) => format!("did not take place: {}", text(why)),
-                End::Unusable(why) => format!("could not go on: {}", text(why)),
-            };
-            let _ = writeln!(page, "- it {how} (cost {})", usage.known_cost());
-            if *denied > 0 {
-                let calls = if *denied == 1 { "tool call" } else { "tool calls" };
-                let _ = writeln!(page, "- {denied} {calls} of it were not permitted");
-            }
-            if let Some(signal) = signal.as_ref().filter(|signal| !signal.summary.is_empty()) {
-                let _ = writeln!(page, "- the agent says: \"{}\"", text(&signal.summary));
-            }
-        }
-        Fact::Captured { stat, findings, .. } => {
-            let _ = write!(page, "- it changed {}", much(stat));
-            page.push('\n');
-            for finding in findings {
-                let _ = writeln!(page, "- not taken in: {}", text(&finding.to_string()));
-            }
-        }
-        Fact::Verified { stage, outcome, summary, tail, .. } => {
-            let said = match outcome {
-                VerifyOutcome::Pass => "passed",
-                VerifyOutcome::Fail => "failed",
-                VerifyOutcome::Broken => "could not be judged",
-                VerifyOutcome::Unready => "was not possible",
-            };
-            let _ = writeln!(page, "- verification ({stage}) {said}: {}", text(summary));
-            block = tail;
-        }
-        Fact::Tidied { work: Some(work), agent, .. } => {
-            let _ = writeln!(page, "- {} tidied it: in all it changes {} now", text(agent), much(&work.stat));
-        }
-        Fact::Tidied { work: None, why, .. } => {
-            let _ = writeln!(page, "- the clean-up was dropped: {}", text(why));
-        }
-        Fact::Reviewed { summary, tail, .. } => {
-            let _ = writeln!(page, "- review: {}", text(summary));
-            block = tail;
-        }
-        Fact::Judged { phase: None, ruling: Ruling::Closed(why), .. } => {
-            let _ = writeln!(page, "- a gate is closed: {}", text(why));
-        }
-        Fact::Rebased { onto: None, conflicts } => {
-            let _ = writeln!(page, "- it no longer fits the branch: {}", text(&conflicts.join(", ")));
-        }
-        Fact::NotAccepted { why } => {
-            let why = match why {
-                Refusal::ItemChanged => "its row in the plan was edited meanwhile".to_owned(),
-                Refusal::Overtaken(tip) => {
-                    format!("somebody committed {} meanwhile", text(tip.short()))
-                }
-                Refusal::Lost(why) => format!("the branch is lost: {}", text(why)),
-                Refusal::Barred(why) => format!("the branch cannot be moved now: {}", text(why)),
-            };
-            let _ = writeln!(page, "- it was not accepted: {why}");
-        }
-        Fact::Marked { iteration, .. } => {
-            let _ = writeln!(page, "- the item is now {}", iteration.to);
-        }
-        _ => {}
-    }
-    let block = quote::block(block, OUTPUT_LINES, OUTPUT_WIDTH);
-    if !block.is_empty() {
-        // Inside of the list item: an indented block needs two more.
-        page.push('\n');
-        for line in block.lines() {
-            let _ = writeln!(page, "  {line}");
-        }
-        page.push('\n');
-    }
-}
-
-/// What a person should do after a stop.
-fn advice(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Success => "Look at what was done (`ralph diff`) and merge the branch.",
-        StopReason::Cancelled => "`ralph run` goes on where the run stood.",
-        StopReason::Fault => {
-            "Something of ralph's own failed, or the disk. `ralph doctor` looks for it; then `ralph run` goes on."
-        }
-        StopReason::PlanInvalid => "Correct the plan: `ralph check` names every place. Then `ralph run` goes on.",
-        StopReason::NotApproved => {
-            "Read what changed and approve it: `ralph approve --by WHO`. Then `ralph run` goes on."
-        }
-        StopReason::BranchMoved => {
-            "The run's branch is gone or was rewritten. Put it back, or begin anew: `ralph run --new`."
-        }
-        StopReason::Environment => {
-            "Put the surroundings right (a service, a tool, `Setup:`), then `ralph run` goes on."
-        }
-        StopReason::VerifierBroken => {
-            "The verify command could not judge, on the branch either. Run it by hand on a clean checkout, correct it, then `ralph run` goes on."
-        }
-        StopReason::AgentUnavailable => {
-            "See that the agent is installed, logged in and within its limits; then `ralph run` goes on."
-        }
-        StopReason::BlockerLimit => {
-            "Too many items are blocked: read BLOCKERS.md, correct the items or their verifiers, then `ralph retry ITEM` and `ralph run`."
-        }
-        StopReason::NoProgress => {
-            "Sessions change nothing or undo each other. Read the last iteration: the item may be too large, or its verifier cannot be satisfied."
-        }
-        StopReason::BudgetExhausted => {
-            "A budget was used up, by design. Review what is there; `ralph run` goes on with a new budget (cost and tokens are raised by a flag)."
-        }
-        StopReason::AutoGateFailed => {
-            "The items are done, and the branch does not pass: DECISIONS.md has the verifier's output. `ralph btw` answers (try again, or reopen the item that is at fault), then `ralph run` goes on."
-        }
-        StopReason::AwaitingDecisions => "Only what waits for you is left: `ralph btw` asks, then `ralph run` goes on.",
-        StopReason::ManualGate => {
-            "A person must open the phase's gate: look at the branch (`ralph diff`), answer with `ralph btw`, then `ralph run` goes on."
-        }
-        StopReason::Checkpoint => {
-            "A planned pause: look at what was done so far (`ralph diff`), answer with `ralph btw`, then `ralph run` goes on."
-        }
-        StopReason::ItemsBlocked => {
-            "What is left is blocked or carries an unknown mark: read BLOCKERS.md, then `ralph retry ITEM` or correct the plan."
-        }
-    }
 }

@@ -144,6 +144,10 @@ impl Machine {
                 self.comebacks.insert(item, Comeback { start, ..Comeback::default() });
             }
             About::Work { item, work } if accepts => {
+                // Whoever says so of work that no gate asks about has read what a reviewer has against it.
+                if work.gates.is_empty() {
+                    self.approved = Some((work.revision.clone(), work.row.clone()));
+                }
                 self.comebacks.insert(item, Comeback { work: Some(work), ..Comeback::default() });
             }
             About::Work { item, work } => {

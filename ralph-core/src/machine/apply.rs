@@ -234,7 +234,7 @@ impl Machine {
                 self.sitting.took_ms += took_ms;
                 let (changed, signal) = (*tree != start, None);
                 let (revision, tree, cleaning) = (revision.clone(), tree.clone(), Cleaning::Not);
-                let work = Work { attempt, revision, tree, changed, stat: *stat, signal, cleaning };
+                let work = Work { attempt, revision, tree, changed, stat: *stat, signal, cleaning, tests: None };
                 match ending {
                     Ending::Judge(signal) => self.captured(Work { signal, ..work }, findings),
                     // Also what the session did not change: it may have begun with kept work, whose new snapshot is
@@ -259,7 +259,7 @@ impl Machine {
             }
             (Lane::Doubt(work), Fact::Verified { stage: Stage::Candidate, outcome, summary, parts, took_ms, .. }) => {
                 self.sitting.took_ms += took_ms;
-                let at = (Stage::Candidate, Some(&work.attempt.id.item));
+                let at = (Stage::Candidate, Some(&work.attempt.spec));
                 self.contradiction(&work.tree, at, *outcome, parts);
                 let why = match outcome {
                     VerifyOutcome::Pass => format!(

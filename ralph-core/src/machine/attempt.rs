@@ -1,147 +1,25 @@
-//! What becomes of an attempt: from the end of its session to the item's mark.
+//! What becomes of an attempt: from what its session left to the item's mark.
 
 use super::{
     apply::halt,
-    lane::{Ending, Fate, Lane, Matter, Next, Query, Round, Sense, Work},
-    state::{About, Current, Failure, Machine, Tainted},
-    terms::{Attempt, End, Iteration, Mode, Origin, Refusal, RetryFrom, VerifyOutcome},
+    lane::{Fate, Lane, Next, Round, Work},
+    questions::{changed_nothing, scope, signalled},
+    state::{Current, Failure, Machine, Tainted},
+    terms::{Attempt, Iteration, Mode, Origin, Refusal, RetryFrom, VerifyOutcome},
 };
 use crate::{
-    budget::{Cost, Spent, Usage, Usd},
-    decision::{DecisionKind, Question},
-    id::{Digest, Revision},
-    plan::{ItemStatus, Proposal},
-    signal::{Signal, SignalStatus},
+    budget::Cost,
+    id::Revision,
+    plan::ItemStatus,
     stop::{Stop, StopReason},
     vcs::Finding,
     verify::Part,
 };
 
-/// Interrupted sessions in a row after which an item is blocked.
-const INTERRUPTED_MAX: u32 = 3;
-
-impl Current {
-    fn interrupted_too_often(&self) -> Option<String> {
-        let often = self.interrupted;
-        (often >= INTERRUPTED_MAX).then(|| format!("interrupted {often} times in a row"))
-    }
-}
-
 /// How many items the sessions of one iteration may propose.
 const PROPOSED_MAX: usize = 10;
 
 impl Machine {
-    /// A session's bill: what it said, and where it did not say, what was set aside for it.
-    fn settle(&mut self, attempt: &Attempt, usage: &Usage) {
-        self.release(attempt);
-        self.charge(usage, attempt.reserve);
-        if let Some(current) = &mut self.current {
-            current.sessions += 1;
-        }
-    }
-
-    /// What a session is charged: `reserve` where it does not say what it used.
-    pub(super) fn charge(&mut self, usage: &Usage, reserve: Spent) {
-        let tokens = usage.tokens.map(|tokens| tokens.billed());
-        let cost = usage.known_cost();
-        let bill = Spent {
-            cost: cost.amount().unwrap_or(reserve.cost),
-            estimated: if let Cost::Estimated(amount) = cost { amount } else { Usd::ZERO },
-            tokens: tokens.unwrap_or(reserve.tokens),
-            unknown_cost: u32::from(cost == Cost::Unknown),
-        };
-        self.spent.cost = self.spent.cost + bill.cost;
-        self.spent.estimated = self.spent.estimated + bill.estimated;
-        self.spent.tokens = self.spent.tokens.saturating_add(bill.tokens);
-        self.spent.unknown_cost += bill.unknown_cost;
-        self.dearest.cost = self.dearest.cost.max(bill.cost);
-        self.dearest.tokens = self.dearest.tokens.max(bill.tokens);
-        if let Some(current) = &mut self.current {
-            current.cost = current.cost + cost;
-        }
-    }
-
-    pub(super) fn ended(
-        &mut self,
-        attempt: Attempt,
-        tree: Digest,
-        end: &End,
-        usage: &Usage,
-        signal: Option<&Signal>,
-    ) -> Lane {
-        if !matches!(end, End::NoAgent(_)) {
-            self.settle(&attempt, usage);
-        }
-        let ending = match end {
-            End::Finished | End::Failed(_) | End::Limit(_) => {
-                self.answered();
-                Ending::Judge(signal.cloned())
-            }
-            End::Cancelled if self.cancel => Ending::Keep(Next::Halt(Stop::new(StopReason::Cancelled, ""))),
-            End::Unusable(why) => Ending::Keep(Next::Halt(Stop::new(StopReason::AgentUnavailable, why.clone()))),
-            // Cancelled, but not by the run: somebody ended the agent from outside.
-            End::Cancelled | End::Interrupted => {
-                self.interrupted();
-                Ending::Keep(Next::Again)
-            }
-            End::Unavailable { trouble, detail, wait_ms, until } => {
-                Ending::Keep(match self.outage(*wait_ms, &format!("{trouble}: {detail}")) {
-                    Some(stop) => Next::Halt(stop),
-                    None => Next::Rest { wait_ms: *wait_ms, until: *until },
-                })
-            }
-            End::NoAgent(why) => {
-                self.give_back(&attempt);
-                return halt(Stop::new(StopReason::AgentUnavailable, why.clone()));
-            }
-        };
-        if let Some(current) = &mut self.current {
-            current.next_ms = signal.and_then(|signal| signal.next_ms);
-        }
-        match ending {
-            Ending::Judge(signal) if self.discards() => self.reported(attempt, tree, signal),
-            Ending::Keep(next) if self.discards() => self.resume(&attempt, next),
-            ending => Lane::Left(attempt, tree, ending),
-        }
-    }
-
-    /// An agent is there, and answers.
-    pub(super) fn answered(&mut self) {
-        self.sitting.outages = 0;
-        self.sitting.waited_ms = 0;
-        if let Some(current) = &mut self.current {
-            current.interrupted = 0;
-        }
-    }
-
-    /// A session was interrupted; what to say of it, where that was once too often.
-    pub(super) fn interrupted(&mut self) -> Option<String> {
-        let current = self.current.as_mut()?;
-        current.interrupted += 1;
-        current.interrupted_too_often()
-    }
-
-    /// An agent is out; the end of the run, where it is not waited for any longer.
-    pub(super) fn outage(&mut self, wait_ms: u64, why: &str) -> Option<Stop> {
-        self.sitting.outages += 1;
-        self.sitting.waited_ms = self.sitting.waited_ms.saturating_add(wait_ms);
-        let limit = self.too_long(wait_ms)?;
-        Some(Stop::new(StopReason::AgentUnavailable, format!("{why} ({limit})")))
-    }
-
-    /// Why the run does not wait for the agent any longer, if so.
-    fn too_long(&self, wait_ms: u64) -> Option<String> {
-        let (budget, sitting) = (&self.rules.budget, &self.sitting);
-        if sitting.outages >= budget.outages {
-            return Some(format!("{} sessions in a row", sitting.outages));
-        }
-        if u128::from(sitting.waited_ms) > budget.wait_at_most.as_millis() {
-            return Some(format!("waiting {} s in all is more than the limit", sitting.waited_ms / 1000));
-        }
-        let left = budget.time.as_millis().saturating_sub(u128::from(sitting.took_ms));
-        (u128::from(wait_ms) > left).then(|| format!("a wait of {} s goes beyond the time budget", wait_ms / 1000))
-    }
-
     pub(super) fn captured(&mut self, work: Work, findings: &[Finding]) -> Lane {
         let new = work.changed && !self.rejected.contains(&work.tree);
         self.note_progress(new);
@@ -174,19 +52,22 @@ impl Machine {
 
     pub(super) fn tried(
         &mut self,
-        work: Work,
+        mut work: Work,
         at: Round,
         (outcome, parts): (VerifyOutcome, &[Part]),
         summary: &str,
         tail: &str,
     ) -> Lane {
-        let flaky = self.contradiction(&work.tree, (at.stage(), Some(&work.attempt.id.item)), outcome, parts);
+        let flaky = self.contradiction(&work.tree, (at.stage(), Some(&work.attempt.spec)), outcome, parts);
         if outcome != VerifyOutcome::Pass || flaky.is_some() {
             self.tainted = Tainted { work: true, clean: true };
         } else if at == Round::Candidate {
             self.tainted.clean = false;
         }
-        let passed = outcome == VerifyOutcome::Pass && flaky.is_none();
+        if at == Round::Candidate {
+            work.tests = parts.iter().filter_map(|part| part.tests).reduce(u64::saturating_add);
+        }
+        let passed = outcome == VerifyOutcome::Pass && flaky.is_none() && !work.lost_tests();
         if let Some(untidied) = self.untidied(&work).filter(|_| !passed) {
             return untidied;
         }
@@ -400,6 +281,7 @@ impl Machine {
         match iteration.to {
             ItemStatus::Done => self.sitting.idle = 0,
             ItemStatus::Blocked => {
+                self.given_up(&iteration.item);
                 *self.sitting.blocked.entry(iteration.item.phase.clone()).or_default() += 1;
                 self.sitting.idle = if stale { self.sitting.idle + 1 } else { 0 };
             }
@@ -427,64 +309,4 @@ impl Machine {
         }
         then
     }
-}
-
-/// What a session's own words come to, where they do not leave it to the verdicts.
-pub(super) fn signalled(work: &Work) -> Option<Fate> {
-    let signal = work.signal.as_ref()?;
-    match signal.status {
-        SignalStatus::Done => None,
-        SignalStatus::Blocked => {
-            let said = [signal.question.as_deref().unwrap_or_default(), &signal.summary];
-            let why = said.iter().find(|text| !text.is_empty()).unwrap_or(&"without a reason");
-            Some(Fate::Rejected(format!("the agent is blocked: {why}")))
-        }
-        SignalStatus::Decision => {
-            let matter = Matter { question: asked_by_agent(signal), sense: Sense::Words, gates: Vec::new() };
-            Some(Fate::Parked(Box::new(matter)))
-        }
-    }
-}
-
-/// What a person is asked about items that a session would add.
-fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
-    let more = match items.len() {
-        1 => "one more item. Add it?".to_owned(),
-        several => format!("{several} more items. Add them?"),
-    };
-    let text = format!("The agent that worked on {} proposes {more}", iteration.item.item);
-    Query {
-        phase: iteration.item.phase.clone(),
-        question: Question::new(DecisionKind::Scope, text),
-        about: About::Scope { items },
-        output: String::new(),
-        item: Some(iteration.item.clone()),
-        mark: None,
-    }
-}
-
-/// What a person is asked where a session left things as they were and the verifier passes all the same.
-fn changed_nothing(work: &Work, summary: &str, failure: Option<&Failure>) -> Matter {
-    let item = &work.attempt.id.item.item;
-    if work.revision.is_none() {
-        let text = format!("The session changed nothing, and the verifier passes already ({summary}). Is {item} done?");
-        let question = Question::new(DecisionKind::AlreadyDone, text);
-        return Matter { question, sense: Sense::AlreadyDone, gates: Vec::new() };
-    }
-    // The work of an earlier attempt, which failed for another reason than its verifier.
-    let failed = failure.map_or_else(String::new, |failure| format!(" It was turned down before: {}.", failure.why));
-    let text = format!(
-        "The session added nothing to the work of an earlier attempt, which passes ({summary}).{failed} Is it right?"
-    );
-    let question = Question::new(DecisionKind::Choice, text).with_options(["accept the work", "start again"]);
-    Matter { question, sense: Sense::Work, gates: Vec::new() }
-}
-
-fn asked_by_agent(signal: &Signal) -> Question {
-    let text = signal.question.clone().filter(|text| !text.is_empty()).unwrap_or_else(|| signal.summary.clone());
-    let mut question = Question::new(signal.kind.unwrap_or(DecisionKind::Choice), text);
-    question.options.clone_from(&signal.options);
-    question.recommendation.clone_from(&signal.recommendation);
-    question.from_agent = true;
-    question
 }

@@ -30,6 +30,9 @@ pub(super) struct Work {
     pub(super) signal: Option<Signal>,
     #[serde(default)]
     pub(super) cleaning: Cleaning,
+    /// How many tests passed when it passed for the second time, where it is said.
+    #[serde(default)]
+    pub(super) tests: Option<u64>,
 }
 
 impl Work {
@@ -41,6 +44,14 @@ impl Work {
             Cleaning::Not | Cleaning::Dropped => None,
         };
         std::iter::once(self.attempt.base.clone()).chain(untidied).collect()
+    }
+
+    /// Whether a clean-up took tests away.
+    pub(super) fn lost_tests(&self) -> bool {
+        match &self.cleaning {
+            Cleaning::Done(before) => before.tests.is_some() && self.tests.is_some() && self.tests < before.tests,
+            Cleaning::Not | Cleaning::Dropped => false,
+        }
     }
 }
 

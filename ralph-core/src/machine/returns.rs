@@ -56,7 +56,8 @@ impl Machine {
         // Its content, without what its set-up left.
         let (tree, stat) = held.map_or((tree, DiffStat::default()), |held| (&held.tree, held.stat));
         let (tree, revision) = (tree.clone(), Some(attempt.start.clone()));
-        let work = Work { attempt, revision, tree, changed: true, stat, signal: None, cleaning: Cleaning::Not };
+        let work =
+            Work { attempt, revision, tree, changed: true, stat, signal: None, cleaning: Cleaning::Not, tests: None };
         Lane::Trial(work, Round::Workspace)
     }
 

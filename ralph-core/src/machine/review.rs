@@ -56,6 +56,7 @@ impl Machine {
             changed: true,
             stat: tidy.stat,
             signal: work.signal.clone(),
+            tests: None,
             cleaning: Cleaning::Done(Box::new(work)),
         };
         Lane::Trial(tidy, Round::Workspace)
@@ -95,8 +96,12 @@ impl Machine {
                 }
             }
             End::Cancelled if self.cancel => self.halt_before(work, Stop::new(StopReason::Cancelled, "")),
+            // The work is proven all the same: it waits.
             End::Cancelled | End::Interrupted => match self.interrupted() {
-                Some(why) => self.part(work, Fate::Rejected(format!("its review was {why}"))),
+                Some(why) => {
+                    self.answered();
+                    self.halt_before(work, Stop::new(StopReason::AgentUnavailable, format!("the review was {why}")))
+                }
                 None => Lane::Reviewing { work, revision, unclear },
             },
             End::Unusable(why) | End::NoAgent(why) => {

@@ -2,8 +2,8 @@
 
 use super::{
     apply::halt,
-    attempt::signalled,
     lane::{Cleaning, Fate, Lane, Work},
+    questions::signalled,
     state::{Comeback, Failure, Machine},
     terms::{Attempt, Mode, RetryFrom, VerifyOutcome},
 };
@@ -45,6 +45,7 @@ impl Machine {
             stat: DiffStat::default(),
             signal,
             cleaning: Cleaning::Not,
+            tests: None,
         };
         match signalled(&work) {
             Some(fate) => self.part(work, fate),

@@ -69,7 +69,7 @@ pub struct Machine {
     pub(super) unpublished: bool,
     pub(super) accepted: BTreeMap<ItemRef, Revision>,
     pub(super) rejected: BTreeSet<Digest>,
-    /// The last commit that a reviewer approved, for which row.
+    /// The last commit that a reviewer approved, or a person in its place, for which row.
     pub(super) approved: Option<(Revision, Digest)>,
     /// The rows whose own verifier was seen to fail in the iteration under way.
     pub(super) red: BTreeMap<ItemRef, Digest>,

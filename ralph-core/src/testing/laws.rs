@@ -3,11 +3,13 @@
 //! A [`LawBook`] is shown every record of a run, in order, and says which law a record breaks. It knows nothing of how
 //! the machine decides: it keeps its own, much simpler account.
 
+mod verdicts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Answer, AttemptId, Budget, DecisionId, Digest, ItemId, ItemRef, ItemStatus, Part, PhaseId, Record, Reply, Revision,
-    Ruling, SignalStatus, Spent, Stage, StopReason, Tip, Usage, Usd,
+    Answer, AttemptId, DecisionId, Digest, ItemId, ItemRef, ItemStatus, PhaseId, Record, Reply, Revision, Ruling,
+    SignalStatus, Spent, Stage, StopReason, Tip, Usd,
     machine::{
         Attempt, Counts, End, Fact, Machine, Mode, Objection, Origin, PhaseSpec, Pick, Readiness, Refusal, Rules,
         VerifyOutcome,
@@ -25,6 +27,9 @@ pub struct Violation {
 
 /// How large a record may be, in bytes of JSON.
 const RECORD_MAX: usize = 64 * 1024;
+
+/// A content, where it was judged, for which item and row, and by whom.
+type Judged = (Digest, Stage, ItemRef, Digest, String);
 
 /// A candidate that a clean-up made another of, with what was said of it.
 #[derive(Debug)]
@@ -54,8 +59,10 @@ pub struct LawBook {
     untidied: Option<Former>,
     /// What the candidates hold.
     trees: BTreeMap<Revision, Digest>,
-    /// What verifiers failed: content, stage, item and verifier.
-    failed: BTreeSet<(Digest, Stage, ItemRef, String)>,
+    /// What verifiers failed, and whether they passed it too.
+    failed: BTreeMap<Judged, bool>,
+    /// Items of which a person chose that their work is accepted as it is.
+    chosen: BTreeSet<ItemRef>,
     /// What reviewers approved, for which row.
     approved: BTreeSet<(Revision, Digest)>,
     /// What a reviewer has an opinion of.
@@ -291,7 +298,8 @@ impl LawBook {
                         let asked = self.asked.contains(item);
                         self.hold("L12", asked, || format!("{item} waits for a decision that nobody was asked for"));
                     }
-                    ItemStatus::Blocked => {}
+                    // Whoever has it tried again may have put right what was at fault.
+                    ItemStatus::Blocked => self.failed.retain(|(_, _, of, _, _), both| *both || of != item),
                     ItemStatus::Open if self.rules.mode != Mode::Items => {}
                     ItemStatus::Open | ItemStatus::Unknown => {
                         self.broken("L12", format!("{item} was marked {}", iteration.to));
@@ -388,100 +396,6 @@ impl LawBook {
         self.signalled = false;
     }
 
-    /// What a session is charged: `reserve` where it does not say.
-    fn charge(&mut self, end: &End, usage: &Usage, reserve: Spent) {
-        let Budget { cost, tokens, .. } = self.rules.budget;
-        let sets_aside = (cost.is_none() || reserve.cost > Usd::ZERO) && (tokens.is_none() || reserve.tokens > 0);
-        self.hold("L7", sets_aside, || format!("{reserve:?} is set aside for a session"));
-        self.known.cost = self.known.cost + usage.known_cost().amount().unwrap_or(Usd::ZERO);
-        self.known.tokens += usage.tokens.map_or(0, |tokens| tokens.billed());
-        if !matches!(end, End::NoAgent(_)) {
-            self.charged.cost = self.charged.cost + usage.known_cost().amount().unwrap_or(reserve.cost);
-            self.charged.tokens += usage.tokens.map_or(reserve.tokens, |tokens| tokens.billed());
-        }
-        let spent = self.machine.spent();
-        self.hold("L7", spent.cost == self.charged.cost && spent.tokens == self.charged.tokens, || {
-            format!("the run says that it spent {spent:?}")
-        });
-        self.hold("L7", spent.cost >= self.known.cost && spent.tokens >= self.known.tokens, || {
-            format!("cost was lost: {spent:?}")
-        });
-    }
-
-    /// Whether a verifier passes what it failed before at the same stage.
-    fn contradicts(&mut self, stage: Stage, outcome: VerifyOutcome, parts: &[Part]) -> bool {
-        let Some(tree) = self.candidate.as_ref().and_then(|candidate| self.trees.get(candidate)) else { return false };
-        let Some(item) = self.attempt.as_ref().map(|attempt| attempt.id.item.clone()) else { return false };
-        let said = |part: &Part| (tree.clone(), stage, item.clone(), part.name.clone());
-        if outcome == VerifyOutcome::Fail {
-            self.failed.extend(parts.iter().filter(|part| !part.passed).map(said));
-        }
-        outcome == VerifyOutcome::Pass && parts.iter().any(|part| self.failed.contains(&said(part)))
-    }
-
-    fn passed_twice(&self, revision: &Revision) -> bool {
-        let both = |passed: &BTreeSet<Stage>| passed.contains(&Stage::Workspace) && passed.contains(&Stage::Candidate);
-        let former = self.untidied.as_ref().filter(|former| former.revision == *revision);
-        (self.candidate.as_ref() == Some(revision) && both(&self.passed))
-            || former.is_some_and(|former| both(&former.passed))
-    }
-
-    fn verified(&mut self, stage: Stage, revision: Option<&Revision>, outcome: VerifyOutcome, counts: bool) {
-        match (stage, outcome) {
-            (Stage::Workspace | Stage::Candidate, VerifyOutcome::Pass) if !counts => {
-                self.passed.remove(&stage);
-            }
-            (Stage::Workspace, VerifyOutcome::Pass) => {
-                self.passed.insert(stage);
-            }
-            (Stage::Candidate, outcome)
-                if self.attempt.as_ref().is_some_and(|attempt| attempt.origin == Origin::Branch) =>
-            {
-                self.confirmed = outcome == VerifyOutcome::Pass && revision == self.tip.as_ref();
-            }
-            (Stage::Candidate, VerifyOutcome::Pass) if revision == self.candidate.as_ref() => {
-                self.passed.insert(stage);
-            }
-            // A verdict against a stage takes its pass back: runs can only lower a verdict.
-            (Stage::Workspace | Stage::Candidate, _) => {
-                self.passed.remove(&stage);
-            }
-            (Stage::Gate, outcome) => self.closing_passed = outcome == VerifyOutcome::Pass,
-            (Stage::Base, outcome) => self.base_passed = outcome == VerifyOutcome::Pass,
-            (Stage::Setup, _) => {}
-        }
-    }
-
-    fn accepted(&mut self, revision: &Revision) {
-        let Some(attempt) = self.attempt.clone() else {
-            return self.broken("L1", format!("{revision} was accepted without an attempt"));
-        };
-        let twice = self.passed_twice(revision);
-        self.hold("L1", twice, || format!("{revision} was accepted without two passes"));
-        let approved = self.approved.contains(&(revision.clone(), attempt.spec.digest.clone()));
-        self.hold("L1", approved || !self.rules.review, || {
-            format!("{revision} was accepted, and no reviewer approved it")
-        });
-        let item = &attempt.id.item;
-        let heard = self.answered.contains(item) || self.reopened.contains(&item.item);
-        let red = self.red.contains(item) || heard || self.rules.mode != Mode::Items;
-        self.hold("L1", red || !attempt.spec.require_red, || format!("nobody saw the verifier of {item} fail"));
-        self.hold("L2", self.tip.as_ref() == Some(&attempt.base), || format!("{revision} does not stand on the tip"));
-        let former = self.untidied.take().filter(|former| former.revision == *revision);
-        let objects = former.as_ref().map_or(self.gate_objects, |former| former.gate_objects);
-        self.hold("L4", !objects, || format!("{revision} was accepted although a gate was not open"));
-        let parks = self.parks;
-        self.hold("L3", !parks, || format!("{revision} was accepted although its session asked for a person"));
-        let silent = self.rules.require_signal && !self.signalled && attempt.origin == Origin::Session;
-        self.hold("L12", !silent, || format!("{revision} was accepted without the signal that is required"));
-        self.tip = Some(revision.clone());
-        // What was tidied is what it was made from.
-        self.loose.retain(|_, by| *by != attempt.id);
-        self.accepted.insert(attempt.id.item, revision.clone());
-        // One attempt, one commit.
-        self.passed.clear();
-    }
-
     fn took_in(&mut self, answer: &Answer) {
         let id = &answer.decision;
         let first = self.taken.insert(id.clone());
@@ -491,6 +405,7 @@ impl LawBook {
         };
         let agrees = matches!(answer.reply, Reply::Approve | Reply::Continue | Reply::Choice(_));
         self.answered.extend(about.clone());
+        self.chosen.extend(about.clone().filter(|_| matches!(answer.reply, Reply::Choice(_) | Reply::Approve)));
         if let Reply::Reopen(item) = &answer.reply {
             self.reopened.insert(item.clone());
         }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use ralph_core::{
-    AgentError, Boundary, Budget, Candidate, Capabilities, Cx, Gate, GateError, ItemStatus, MemoryDecisions,
-    MemoryJournal, Opinion, Remark, Review, Reviewer, Ruling, RunError, RunId, SessionEnd, StopReason, Trouble, Usage,
-    Usd, async_trait,
+    AgentError, Boundary, Budget, Candidate, Capabilities, Cx, Evidence, Gate, GateError, ItemStatus, MemoryDecisions,
+    MemoryJournal, Opinion, Part, Remark, Review, Reviewer, Ruling, RunError, RunId, SessionEnd, StopReason, Target,
+    Trouble, Usage, Usd, Verdict, Verifier, VerifyError, async_trait,
     testing::{ScriptedAgent, turn},
     verifier,
 };
@@ -395,9 +395,9 @@ fn work_on_a_row_that_was_edited_since_is_not_reviewed() {
     assert_eq!(critic.asked()[0].item.digest, ralph_core::Digest::of(b"edited"));
 }
 
-/// Unknown is never zero, also where nothing is left that could be set aside.
+/// Unknown is never zero, also where next to nothing is left that could be set aside.
 #[test]
-fn a_review_of_unknown_cost_is_charged_after_the_session_used_everything_up() {
+fn a_review_of_unknown_cost_is_charged_after_the_session_used_nearly_everything_up() {
     #[derive(Debug)]
     struct Silent(Critic);
     #[async_trait]
@@ -414,7 +414,7 @@ fn a_review_of_unknown_cost_is_charged_after_the_session_used_everything_up() {
     }
     let world = World::new(1, [turn().writes("a", "good").costs("0.30")]);
     let silent = Silent(Critic::new([Says::Approve]));
-    let outcome = run(world.ralph().review(silent).budget(costs_at_most(300_000)));
+    let outcome = run(world.ralph().review(silent).budget(costs_at_most(300_001)));
     assert_eq!(outcome.stop.reason, StopReason::Success);
     assert_eq!((outcome.spent.cost, outcome.spent.unknown_cost), (Usd::from_micros(600_000), 1));
 }
@@ -435,4 +435,76 @@ fn content_that_failed_before_is_not_accepted_when_it_passes() {
     let verdicts = Mutex::new(VecDeque::from([true, false]));
     let check = verifier("moody", move |_| Ok(verdicts.lock().unwrap().pop_front().unwrap_or(true)));
     assert_eq!(run(world.ralph_with(check)).stop.reason, StopReason::Success);
+}
+
+/// Answers what a test says, and says how many tests passed.
+fn counting(script: impl IntoIterator<Item = (bool, u64)>) -> impl Verifier {
+    #[derive(Debug)]
+    struct Counting(Mutex<VecDeque<(bool, u64)>>);
+    #[async_trait]
+    impl Verifier for Counting {
+        fn name(&self) -> &str {
+            "counting"
+        }
+        async fn verify(&self, _target: &Target, _cx: &Cx) -> Result<Verdict, VerifyError> {
+            let (passed, tests) = self.0.lock().unwrap().pop_front().expect("asked more often than the test says");
+            let evidence = Evidence::line("counted").with_parts([Part::new("tests", passed).with_tests(Some(tests))]);
+            Ok(if passed { Verdict::Pass(evidence) } else { Verdict::Fail(evidence) })
+        }
+    }
+    Counting(Mutex::new(script.into_iter().collect()))
+}
+
+#[test]
+fn a_clean_up_that_loses_tests_is_dropped() {
+    for (left, expected) in [(6, &b"long"[..]), (7, b"short"), (8, b"short")] {
+        let world = World::new(1, [turn().writes("a", "long")]);
+        let tidy = ScriptedAgent::new([turn().writes("a", "short")]);
+        // The base has five; the work brings two.
+        let check = counting([(true, 5), (true, 7), (true, 7), (true, left), (true, left)]);
+        assert_eq!(run(world.ralph_with(check).cleanup(tidy)).stop.reason, StopReason::Success);
+        assert_eq!(world.vcs.files()["a"], expected, "{left} tests are left");
+    }
+}
+
+#[test]
+fn a_person_may_accept_what_a_reviewer_vetoed() {
+    let world = World::new(1, [turn().writes("a", "1"), turn()]);
+    let (queue, journal) = (MemoryDecisions::new(), MemoryJournal::new());
+    let critic = Critic::new([Says::Reject("a is no name")]);
+    let ralph = || {
+        let ralph = world.ralph().review(critic.clone()).decisions(queue.clone());
+        ralph.journal(journal.clone(), RunId::new("run"))
+    };
+    assert_eq!(run(ralph()).stop.reason, StopReason::AwaitingDecisions);
+    let (id, asked) = queue.pending().pop().unwrap();
+    assert!(asked.question.text.contains("a is no name"), "{}", asked.question.text);
+    queue.answer(&id, "accept the work", "lead", std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(run(ralph()).stop.reason, StopReason::Success);
+    assert_eq!((critic.asked().len(), queue.asked().len()), (1, 1), "the person has the last word");
+}
+
+/// A service was down: what never passed is tried again once a person says so.
+#[test]
+fn what_only_ever_failed_may_be_tried_again_by_a_person() {
+    let story = |verdicts: &[bool]| {
+        let same = || turn().writes("a", "same");
+        let world = World::new(1, [same(), same()]);
+        let journal = MemoryJournal::new();
+        let script: Vec<(bool, u64)> = verdicts.iter().map(|passed| (*passed, 1)).collect();
+        let check = Arc::new(counting(script)) as Arc<dyn Verifier>;
+        let ralph = || {
+            let ralph = world.ralph_with(Arc::clone(&check)).attempts(1).baseline(false);
+            ralph.journal(journal.clone(), RunId::new("run"))
+        };
+        assert_eq!(run(ralph()).stop.reason, StopReason::ItemsBlocked);
+        world.plan.edit(|plan| {
+            let phase = Arc::make_mut(&mut plan.phases[0]);
+            Arc::make_mut(&mut phase.items[0]).status = ItemStatus::Open;
+        });
+        run(ralph()).stop.reason
+    };
+    assert_eq!(story(&[false, true, true]), StopReason::Success);
+    // What had both verdicts stays refused: passed in the workspace, failed and passed on a clean checkout.
+    assert_eq!(story(&[true, false, true, true, true]), StopReason::ItemsBlocked);
 }
