@@ -144,8 +144,8 @@ impl Machine {
                 self.comebacks.insert(item, Comeback { start, ..Comeback::default() });
             }
             About::Work { item, work } if accepts => {
-                // Whoever says so of work that no gate asks about has read what a reviewer has against it.
-                if work.gates.is_empty() {
+                // Whoever says so of what a reviewer vetoed has read why, and has the last word.
+                if self.vetoed.contains(&(work.tree.clone(), work.row.clone())) {
                     self.approved = Some((work.revision.clone(), work.row.clone()));
                 }
                 self.comebacks.insert(item, Comeback { work: Some(work), ..Comeback::default() });

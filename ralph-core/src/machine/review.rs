@@ -83,6 +83,7 @@ impl Machine {
                         Lane::Proven(work, revision)
                     }
                     VerifyOutcome::Fail => {
+                        self.vetoed.insert((work.tree.clone(), work.attempt.spec.digest.clone()));
                         let (why, tail) = (told.summary.to_owned(), told.tail.to_owned());
                         let failure = Failure { attempt: work.attempt.id.number, why, tail };
                         self.part(work, Fate::Failed(failure))

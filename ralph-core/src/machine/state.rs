@@ -71,6 +71,8 @@ pub struct Machine {
     pub(super) rejected: BTreeSet<Digest>,
     /// The last commit that a reviewer approved, or a person in its place, for which row.
     pub(super) approved: Option<(Revision, Digest)>,
+    /// What reviewers vetoed: content and row.
+    pub(super) vetoed: BTreeSet<(Digest, Digest)>,
     /// The rows whose own verifier was seen to fail in the iteration under way.
     pub(super) red: BTreeMap<ItemRef, Digest>,
     /// What verifiers said of which content.

@@ -61,6 +61,8 @@ pub struct LawBook {
     trees: BTreeMap<Revision, Digest>,
     /// What verifiers failed, and whether they passed it too.
     failed: BTreeMap<Judged, bool>,
+    /// The contents that reviewers vetoed.
+    vetoed: BTreeSet<Digest>,
     /// Items of which a person chose that their work is accepted as it is.
     chosen: BTreeSet<ItemRef>,
     /// What reviewers approved, for which row.
@@ -217,8 +219,13 @@ impl LawBook {
                     let first = self.reviewed.insert(of.clone());
                     self.hold("L6", first, || format!("{revision} was reviewed twice"));
                 }
-                if *end == End::Finished && *outcome == VerifyOutcome::Pass {
-                    self.approved.insert(of);
+                match outcome {
+                    _ if *end != End::Finished => {}
+                    VerifyOutcome::Pass => {
+                        self.approved.insert(of);
+                    }
+                    VerifyOutcome::Fail => self.vetoed.extend(self.trees.get(revision).cloned()),
+                    VerifyOutcome::Broken | VerifyOutcome::Unready => {}
                 }
             }
             Fact::Prepared { readiness, .. } => {

@@ -43,6 +43,8 @@ pub(super) struct Account {
     tidied: Option<Option<Revision>>,
     /// Items about which a person said something.
     heard: BTreeSet<ItemRef>,
+    /// Items of which a person chose to accept the work.
+    chosen: BTreeSet<ItemRef>,
     pub(super) proofs: BTreeMap<ItemRef, Proof>,
     /// Items of which a person said that they are done on the branch.
     claimed: BTreeSet<ItemRef>,
@@ -141,6 +143,9 @@ impl Account {
             Reply::Reopen(item) => Some(item),
             _ => decision.item.as_ref(),
         };
+        if matches!(reply, Reply::Choice(choice) if choice == "accept the work") {
+            self.chosen.extend(decision.item.iter().map(|item| ItemRef::new(decision.phase.clone(), item.clone())));
+        }
         self.heard.extend(named.map(|item| ItemRef::new(decision.phase.clone(), item.clone())));
         match (decision.question.kind, reply, &decision.item) {
             (DecisionKind::ManualGate, Reply::Approve, _) => {
@@ -209,6 +214,12 @@ impl Account {
         let Some(critic) = world.scenario.critic else { return };
         let said = world.last_review(revision, &attempt.spec.digest);
         let approved = said.as_ref().is_some_and(|said| said.approved);
+        // A person who was told of a veto has the last word.
+        let overruled = self.chosen.contains(&attempt.id.item) && world.vetoed(&attempt.spec.digest);
+        if overruled && !approved {
+            world.saw("accepted by", "a person, over a veto");
+            return;
+        }
         self.hold("L1", approved, || format!("{revision} was accepted, and its reviewer said {said:?}"));
         self.hold("L1", really || !critic.is_sound(), || {
             format!("{revision} was accepted by a reviewer that is {critic:?}, and is not done")

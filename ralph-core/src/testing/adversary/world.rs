@@ -218,6 +218,11 @@ impl Shared {
         reviews.iter().rfind(|one| one.revision == *revision && one.row == *row).cloned()
     }
 
+    /// Whether a reviewer had anything against work for this row.
+    pub(super) fn vetoed(&self, row: &Digest) -> bool {
+        lock(&self.reviews).iter().any(|one| one.row == *row && !one.approved)
+    }
+
     /// The last judgements of that kind: all of one life, since a crash may have asked again.
     pub(super) fn last_words(&self, which: impl Fn(&Judgement) -> bool) -> Vec<Judgement> {
         let judgements = lock(&self.judgements);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Judged, LawBook};
 use crate::{
     Budget, Part, Revision, Spent, Stage, Usage, Usd,
-    machine::{End, Mode, Origin, VerifyOutcome},
+    machine::{Attempt, End, Mode, Origin, VerifyOutcome},
 };
 
 impl LawBook {
@@ -81,6 +81,12 @@ impl LawBook {
         }
     }
 
+    /// Whether a person chose to accept what a reviewer vetoed.
+    fn overruled(&self, attempt: &Attempt, revision: &Revision) -> bool {
+        let vetoed = self.trees.get(revision).is_some_and(|tree| self.vetoed.contains(tree));
+        vetoed && attempt.origin == Origin::Kept && self.chosen.contains(&attempt.id.item)
+    }
+
     pub(super) fn accepted(&mut self, revision: &Revision) {
         let Some(attempt) = self.attempt.clone() else {
             return self.broken("L1", format!("{revision} was accepted without an attempt"));
@@ -88,7 +94,7 @@ impl LawBook {
         let twice = self.passed_twice(revision);
         self.hold("L1", twice, || format!("{revision} was accepted without two passes"));
         let approved = self.approved.contains(&(revision.clone(), attempt.spec.digest.clone()))
-            || (attempt.origin == Origin::Kept && self.chosen.contains(&attempt.id.item));
+            || self.overruled(&attempt, revision);
         self.hold("L1", approved || !self.rules.review, || {
             format!("{revision} was accepted, and no reviewer approved it")
         });
