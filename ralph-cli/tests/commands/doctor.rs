@@ -45,6 +45,27 @@ fn what_is_missing_or_broken_is_named() {
     assert_snapshot("red", &shown(&scratch, &said));
 }
 
+/// Found out now, and not when the first item is done and paid for.
+#[test]
+fn a_reviewer_that_is_not_there_is_named() {
+    let settings = |program: &str, enabled: bool| {
+        format!(
+            "{CLAUDE}[review]\nenabled = {enabled}\nagent = {{ backend = \"command\", command = [\"{program}\"] }}\n"
+        )
+    };
+    for (program, enabled, code, words) in [
+        ("no-such-critic", true, 1, "`no-such-critic` is not a program that can be found"),
+        ("no-such-critic", false, 0, ""),
+        ("sh", true, 0, "review"),
+    ] {
+        let scratch = repo(&settings(program, enabled), "exit 0\n");
+        scratch.program("claude", "echo '9.9.9 (Claude Code)'");
+        let said = scratch.ralph(&["doctor"]);
+        let flat = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.code == code && flat.contains(words), "{program} {enabled}: {}", said.stdout);
+    }
+}
+
 #[test]
 fn damaged_records_are_named_and_left_alone() {
     let scratch = repo("agent.backend = \"command\"\nagent.command = [\"true\"]\n", "exit 0\n");

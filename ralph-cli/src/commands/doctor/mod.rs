@@ -1,9 +1,11 @@
 //! `ralph doctor`: whether everything is there that a run needs.
 
+mod agent;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use ralph_core::{
@@ -11,7 +13,6 @@ use ralph_core::{
     ledger::{FileDecisions, Holder, LedgerLock, holder},
     printable,
 };
-use ralph_process::{Command, End, capture};
 use ralph_vcs::{BranchState, GitVcs, Preflight};
 use ralph_verify::CommandVerifier;
 use serde::Serialize;
@@ -24,7 +25,7 @@ use crate::{
     project::Project,
     report::{SCHEMA_VERSION, count, wrap},
     runs,
-    settings::{self, Backend, Settings},
+    settings::{self, Settings},
     wire,
 };
 
@@ -87,7 +88,7 @@ async fn examine(project: &Project, args: &args::Doctor, table: &mut Table) {
     };
     let set = if project.settings().exists() { project.relative(&project.settings()) } else { "defaults".to_owned() };
     table.add("settings", Mark::Ok, set);
-    agent(&settings, project, table).await;
+    agent::agents(&settings, project, table).await;
     let read = plan(project, args.plan.as_deref(), &settings, table);
     let live = lock(project, table);
     state(project, table);
@@ -108,54 +109,6 @@ async fn examine(project: &Project, args: &args::Doctor, table: &mut Table) {
         Err(error) => return table.add("verifier", Mark::Warning, format!("not run: {}", chain(&error))),
     };
     judge(&settings, &vcs, &found, phase, table).await;
-}
-
-/// Whether the agent's program is there and starts.
-async fn agent(settings: &Settings, project: &Project, table: &mut Table) {
-    let agent = &settings.agent;
-    let named = agent.command.first().map(String::as_str);
-    let program = match agent.backend.and_then(|backend| named.or(backend.program())) {
-        Some(program) => program,
-        None => {
-            let why = wire::agent(settings, project).err().map(|error| error.to_string());
-            return table.add("agent", Mark::Failed, why.unwrap_or_default());
-        }
-    };
-    if agent.backend == Some(Backend::Scripted) {
-        return match wire::agent(settings, project) {
-            Ok(_) => table.add("agent", Mark::Ok, format!("plays the sessions that are recorded in {program}")),
-            Err(error) => table.add("agent", Mark::Failed, error.to_string()),
-        };
-    }
-    let path = match which::which_in(program, std::env::var_os("PATH"), &project.root) {
-        Ok(path) => path,
-        Err(_) => {
-            let advice = "install it, or name another program in `agent.command`";
-            return table.add(
-                "agent",
-                Mark::Failed,
-                format!("`{program}` is not a program that can be found: {advice}"),
-            );
-        }
-    };
-    if agent.backend.is_none_or(|backend| backend.program().is_none()) {
-        return table.add("agent", Mark::Ok, format!("{} (there; it was not started)", path.display()));
-    }
-    let command =
-        Command::new(&path, &project.root).arg("--version").envs(ralph_process::env::inherited(&settings.agent.env));
-    let said = match capture(&command, Duration::from_secs(20), 64 << 10).await {
-        Ok(said) => said,
-        Err(error) => return table.add("agent", Mark::Failed, format!("`{command}`: {}", chain(&error))),
-    };
-    let version = String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().trim().to_owned();
-    match said.end {
-        End::Exited(0) => table.add("agent", Mark::Ok, format!("{version} ({})", path.display())),
-        End::TimedOut => table.add("agent", Mark::Failed, format!("`{command}` did not answer in 20 s")),
-        _ => {
-            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
-            table.add("agent", Mark::Failed, format!("`{command}` failed: {why}"));
-        }
-    }
 }
 
 fn plan(
