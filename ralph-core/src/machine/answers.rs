@@ -59,11 +59,12 @@ impl Machine {
         let item = work.attempt.id.item.clone();
         let open = self.comebacks.get(&item).and_then(|comeback| comeback.work.as_ref());
         let mut gates = open.map(|held| held.gates.clone()).unwrap_or_default();
+        let by_gates = !matter.gates.is_empty();
         gates.extend(matter.gates);
         let held = work.revision.as_ref().map(|revision| Held::of(work, revision, gates));
         let about = match (matter.sense, held) {
             (Sense::AlreadyDone, _) => About::AlreadyDone { item: item.clone(), row: work.attempt.spec.digest.clone() },
-            (Sense::Work, Some(work)) => About::Work { item: item.clone(), work },
+            (Sense::Work, Some(work)) => About::Work { item: item.clone(), work, by_gates },
             (Sense::Work, None) => About::Words { item: item.clone(), work: None },
             (Sense::Words, work) => About::Words { item: item.clone(), work },
         };
@@ -143,14 +144,15 @@ impl Machine {
                 let start = start.map(|held| (held.revision, held.base));
                 self.comebacks.insert(item, Comeback { start, ..Comeback::default() });
             }
-            About::Work { item, work } if accepts => {
-                // Whoever says so of what a reviewer vetoed has read why, and has the last word.
-                if self.vetoed.contains(&(work.tree.clone(), work.row.clone())) {
+            About::Work { item, work, by_gates } if accepts => {
+                // Whoever says so of what a reviewer vetoed was told why, and has the last word.
+                let vetoed = self.vetoed.get(&work.tree).is_some_and(|(row, _)| *row == work.row);
+                if vetoed && !by_gates {
                     self.approved = Some((work.revision.clone(), work.row.clone()));
                 }
                 self.comebacks.insert(item, Comeback { work: Some(work), ..Comeback::default() });
             }
-            About::Work { item, work } => {
+            About::Work { item, work, .. } => {
                 let why = format!("its work was not wanted ({}): {}", answer.decision, answer.reply.text());
                 let failure = Some(Failure { attempt: work.attempt, why, tail: String::new() });
                 self.comebacks.insert(item, Comeback { failure, ..Comeback::default() });

@@ -79,8 +79,10 @@ impl Machine {
             (Round::Workspace, VerifyOutcome::Pass) => match work.revision.clone().filter(|_| work.changed) {
                 None if self.stays_open() && work.revision.is_none() => self.round_over(&work, None),
                 None => {
-                    let failure = self.current.as_ref().and_then(|current| current.failure.as_ref());
-                    let matter = changed_nothing(&work, summary, failure);
+                    let failed = self.current.as_ref().and_then(|current| current.failure.as_ref());
+                    let vetoed = self.vetoed.get(&work.tree).filter(|(row, _)| *row == work.attempt.spec.digest);
+                    let against = vetoed.map(|(_, why)| why).or(failed.map(|failure| &failure.why));
+                    let matter = changed_nothing(&work, summary, against);
                     self.part(work, Fate::Parked(Box::new(matter)))
                 }
                 Some(_) => self.to_gates(work),

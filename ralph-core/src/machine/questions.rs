@@ -2,7 +2,7 @@
 
 use super::{
     lane::{Fate, Matter, Query, Sense, Work},
-    state::{About, Failure},
+    state::About,
     terms::Iteration,
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(super) fn scope(iteration: &Iteration, items: Vec<Proposal>) -> Query {
 }
 
 /// What a person is asked where a session left things as they were and the verifier passes all the same.
-pub(super) fn changed_nothing(work: &Work, summary: &str, failure: Option<&Failure>) -> Matter {
+pub(super) fn changed_nothing(work: &Work, summary: &str, against: Option<&String>) -> Matter {
     let item = &work.attempt.id.item.item;
     if work.revision.is_none() {
         let text = format!("The session changed nothing, and the verifier passes already ({summary}). Is {item} done?");
@@ -54,7 +54,7 @@ pub(super) fn changed_nothing(work: &Work, summary: &str, failure: Option<&Failu
         return Matter { question, sense: Sense::AlreadyDone, gates: Vec::new() };
     }
     // The work of an earlier attempt, which failed for another reason than its verifier.
-    let failed = failure.map_or_else(String::new, |failure| format!(" It was turned down before: {}.", failure.why));
+    let failed = against.map_or_else(String::new, |why| format!(" It was turned down before: {why}."));
     let text = format!(
         "The session added nothing to the work of an earlier attempt, which passes ({summary}).{failed} Is it right?"
     );

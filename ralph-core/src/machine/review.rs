@@ -83,8 +83,8 @@ impl Machine {
                         Lane::Proven(work, revision)
                     }
                     VerifyOutcome::Fail => {
-                        self.vetoed.insert((work.tree.clone(), work.attempt.spec.digest.clone()));
                         let (why, tail) = (told.summary.to_owned(), told.tail.to_owned());
+                        self.vetoed.insert(work.tree.clone(), (work.attempt.spec.digest.clone(), why.clone()));
                         let failure = Failure { attempt: work.attempt.id.number, why, tail };
                         self.part(work, Fate::Failed(failure))
                     }

@@ -71,8 +71,8 @@ pub struct Machine {
     pub(super) rejected: BTreeSet<Digest>,
     /// The last commit that a reviewer approved, or a person in its place, for which row.
     pub(super) approved: Option<(Revision, Digest)>,
-    /// What reviewers vetoed: content and row.
-    pub(super) vetoed: BTreeSet<(Digest, Digest)>,
+    /// What reviewers vetoed, by its content: for which row, and why.
+    pub(super) vetoed: BTreeMap<Digest, (Digest, String)>,
     /// The rows whose own verifier was seen to fail in the iteration under way.
     pub(super) red: BTreeMap<ItemRef, Digest>,
     /// What verifiers said of which content.
@@ -121,8 +121,8 @@ pub(super) struct Pending {
 pub(super) enum About {
     /// An item is stuck: the next session is told the answer, and starts from this work.
     Words { item: ItemRef, work: Option<Held> },
-    /// Whether this work may be accepted.
-    Work { item: ItemRef, work: Held },
+    /// Whether this work may be accepted, and whether gates ask so.
+    Work { item: ItemRef, work: Held, by_gates: bool },
     /// Whether the item is done on the branch already.
     AlreadyDone { item: ItemRef, row: Digest },
     /// Whether these gates of the phase open; asked of this.

@@ -412,7 +412,7 @@ impl LawBook {
         };
         let agrees = matches!(answer.reply, Reply::Approve | Reply::Continue | Reply::Choice(_));
         self.answered.extend(about.clone());
-        self.chosen.extend(about.clone().filter(|_| matches!(answer.reply, Reply::Choice(_) | Reply::Approve)));
+        self.chosen.extend(about.clone().filter(|_| matches!(answer.reply, Reply::Choice(_))));
         if let Reply::Reopen(item) = &answer.reply {
             self.reopened.insert(item.clone());
         }

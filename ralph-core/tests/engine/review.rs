@@ -9,6 +9,7 @@ use ralph_core::{
     AgentError, Boundary, Budget, Candidate, Capabilities, Cx, Evidence, Gate, GateError, ItemStatus, MemoryDecisions,
     MemoryJournal, Opinion, Part, Remark, Review, Reviewer, Ruling, RunError, RunId, SessionEnd, StopReason, Target,
     Trouble, Usage, Usd, Verdict, Verifier, VerifyError, async_trait,
+    machine::RetryFrom,
     testing::{ScriptedAgent, turn},
     verifier,
 };
@@ -89,6 +90,12 @@ impl Reviewer for Critic {
 fn costs_at_most(micros: u64) -> Budget {
     let mut budget = Budget::default();
     budget.cost = Some(Usd::from_micros(micros));
+    budget
+}
+
+fn sessions_at_most(sessions: u32) -> Budget {
+    let mut budget = Budget::default();
+    budget.sessions = sessions;
     budget
 }
 
@@ -482,6 +489,31 @@ fn a_person_may_accept_what_a_reviewer_vetoed() {
     queue.answer(&id, "accept the work", "lead", std::time::UNIX_EPOCH).unwrap();
     assert_eq!(run(ralph()).stop.reason, StopReason::Success);
     assert_eq!((critic.asked().len(), queue.asked().len()), (1, 1), "the person has the last word");
+}
+
+/// Whoever answers a policy was asked about the policy, whatever a reviewer had against the same content before.
+#[test]
+fn an_answer_to_a_gate_overrules_no_veto() {
+    let story = |second: Says| {
+        let same = || turn().writes("gate", "ask");
+        let world = World::new(1, [same(), same()]);
+        let (queue, journal) = (MemoryDecisions::new(), MemoryJournal::new());
+        let critic = Critic::new([Says::Reject("no"), second]);
+        let ralph = || {
+            let ralph = world.ralph().gate(super::gates::ByFile).review(critic.clone()).decisions(queue.clone());
+            ralph.retry_from(RetryFrom::Base).journal(journal.clone(), RunId::new("run"))
+        };
+        for _ in 0..2 {
+            assert_eq!(run(ralph()).stop.reason, StopReason::AwaitingDecisions);
+            let (id, _) = queue.pending().pop().unwrap();
+            queue.answer(&id, "approve", "lead", std::time::UNIX_EPOCH).unwrap();
+        }
+        let reason = run(ralph().budget(sessions_at_most(1))).stop.reason;
+        critic.assert_played();
+        reason
+    };
+    assert_eq!(story(Says::Approve), StopReason::Success);
+    assert_ne!(story(Says::Reject("still no")), StopReason::Success);
 }
 
 /// A service was down: what never passed is tried again once a person says so.

@@ -73,7 +73,7 @@ fn which_are_on() {
 fn an_unknown_name_is_an_error_and_never_open() {
     let error = |name: &str| Checks::new(["default", name], []).unwrap_err().to_string();
     insta::assert_snapshot!(error("-trivial-test"), @"no check is named `trivial-test`: did you mean `trivial-tests`?");
-    insta::assert_snapshot!(error("everything"), @"no check is named `everything`; there are trivial-tests, skipped-tests, deleted-tests, weakened-tests, secrets, orphans, test-evidence, default");
+    insta::assert_snapshot!(error("everything"), @"no check is named `everything`; there are trivial-tests, skipped-tests, deleted-tests, weakened-tests, secrets, orphans, test-evidence, require-red, default");
     insta::assert_snapshot!(error("-protected"), @"no check is named `protected`: `protected` is a policy: see `policy.protected`");
     let own = |name: &str| vec![name.to_owned()];
     assert!(default().validate(&own("-secrets")).is_ok() && default().validate(&own("-test-evidence")).is_ok());
