@@ -234,8 +234,12 @@ impl Account {
         let Some(attempt) = self.attempt.clone().filter(|attempt| attempt.id.item == *item) else {
             return self.broken("L1", format!("{item} was marked done without an attempt"));
         };
-        // A record that is read after a crash may be older than what a person did meanwhile.
         if self.landed {
+            // After a crash a mark that was not yet recorded is written again, whatever a person made of it. One that
+            // was may be older than what a person did since.
+            if world.plan.held.status(item) == Some(ItemStatus::Done) {
+                self.proofs.insert(item.clone(), Proof::Accepted);
+            }
             return;
         }
         let base = Some(&attempt.base);
